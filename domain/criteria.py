@@ -1,0 +1,192 @@
+"""The kinds of acceptance criterion and what each needs to know; how one is checked is in `adapters/checkers`.
+
+Source: seed `guardrails` (AcceptanceCriterion), CONTRACT "An order". A new kind is a class here, an entry in
+`Criterion`, and a checker of the same `type`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from domain.base import Value
+from domain.fields import Command, EnvironmentVariables, Identifier, RelativePath, Seconds, wrong
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise wrong(f"{text!r} does not compile: {error}", "a regular expression of Python's re module") from error
+    return text
+
+
+Pattern = Annotated[str, Field(min_length=1), AfterValidator(_pattern)]
+
+
+class Part(Value):
+    """A part of an order: strict, so that 'yes' is no boolean and '60' no number."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class _Criterion(Part):
+    """What every criterion has. `timeout` in seconds."""
+
+    id: Identifier = ""
+    description: str = ""
+    required: bool = True
+    timeout: Seconds = 60.0
+
+    deterministic: ClassVar[bool] = True
+
+
+class FileExistsParams(Part):
+    """`path` is relative to the tree's root; a directory counts, a link counts when it leads to something inside."""
+
+    path: RelativePath
+
+
+class FileExists(_Criterion):
+    """A path is there in the trusted tree."""
+
+    type: Literal["file_exists"]
+    params: FileExistsParams
+
+
+class FileContainsParams(Part):
+    """`pattern` is searched in the whole file, `^` and `$` at every line."""
+
+    path: RelativePath
+    pattern: Pattern
+
+
+class FileContains(_Criterion):
+    """A file's text has a match of a pattern."""
+
+    type: Literal["file_contains"]
+    params: FileContainsParams
+
+
+class CommandParams(Part):
+    """A shell command, run in the sandbox; `cwd` is relative to the tree's root."""
+
+    command: Command
+    cwd: RelativePath = "."
+    env: EnvironmentVariables = {}
+
+
+class CommandExitZero(_Criterion):
+    """A command ends with exit code 0."""
+
+    type: Literal["command_exit_zero"]
+    params: CommandParams
+
+
+class CommandOutputParams(CommandParams):
+    """What the command must print, exactly (`stdout`, `stderr`) or by pattern, and its exit code."""
+
+    stdout: str | None = None
+    stderr: str | None = None
+    stdout_pattern: Pattern | None = None
+    stderr_pattern: Pattern | None = None
+    exit_code: int = Field(default=0, ge=0, le=255)
+
+    @model_validator(mode="after")
+    def _something_is_expected(self) -> CommandOutputParams:
+        if all(v is None for v in (self.stdout, self.stderr, self.stdout_pattern, self.stderr_pattern)):
+            raise wrong("no output is named", "at least one of stdout, stderr, stdout_pattern, stderr_pattern")
+        return self
+
+
+class CommandOutput(_Criterion):
+    """A command prints what it should."""
+
+    type: Literal["command_output"]
+    params: CommandOutputParams
+
+
+class PythonCase(Part):
+    """One call: arguments, and either the value it returns or the name of the exception it raises. Plain data only."""
+
+    args: list[JsonValue] = []
+    kwargs: dict[str, JsonValue] = {}
+    returns: JsonValue = None
+    raises: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_expectation(cls, data: Any) -> Any:
+        if isinstance(data, dict) and ("returns" in data) == ("raises" in data):
+            raise wrong("a case has exactly one expectation", "either returns or raises")
+        return data
+
+    @model_serializer(mode="wrap")
+    def _without_the_other(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Only the expectation that was given, since an expected null and no expectation differ."""
+        data: dict[str, Any] = handler(self)
+        del data["returns" if self.raises is not None else "raises"]
+        return data
+
+
+class PythonCallParams(Part):
+    """`path` is the folder of the tree that goes on the import path; `function` may be dotted (`Class.method`)."""
+
+    path: RelativePath = "."
+    module: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$")
+    function: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$")
+    cases: list[PythonCase] = Field(min_length=1)
+
+
+class PythonCall(_Criterion):
+    """A function returns or raises what each case says, compared outside the process that runs it (DESIGN 8)."""
+
+    type: Literal["python_call"]
+    params: PythonCallParams
+
+
+class SubjectiveParams(Part):
+    """A subjective criterion has its description and nothing else."""
+
+
+class Subjective(_Criterion):
+    """Something only a judge can tell. Nobody judges it here: required and unjudged, it needs a human."""
+
+    type: Literal["subjective"]
+    params: SubjectiveParams = SubjectiveParams()
+
+    deterministic: ClassVar[bool] = False
+
+    @model_validator(mode="after")
+    def _says_what(self) -> Subjective:
+        if not self.description.strip():
+            raise wrong(
+                "a subjective criterion without a description",
+                "a description that a judge can hold the work against",
+            )
+        return self
+
+
+Criterion = Annotated[
+    FileExists | FileContains | CommandExitZero | CommandOutput | PythonCall | Subjective,
+    Discriminator("type"),
+]
+CRITERION_TYPES = (
+    "file_exists",
+    "file_contains",
+    "command_exit_zero",
+    "command_output",
+    "python_call",
+    "subjective",
+)

@@ -1,0 +1,215 @@
+"""`decide`: the only place where a verdict comes from. Total, pure, read from top to bottom.
+
+Source: DESIGN 4 "decide, in order"; seed `authority` 6.2, 10, 11; seed `pipeline` "Configuration". Caps on attempts
+are the todo's (`lifecycle`), not a round's; here only the system's own retries of what could not run are counted.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from domain.base import Message
+from domain.checks import CheckResult, Outcome
+from domain.order import Order
+from domain.verdict import Audit, AuditorOutcome
+
+
+class RoundOutcome(StrEnum):
+    """What a round comes to."""
+
+    VERIFIED = "verified"
+    CHANGES_REQUESTED = "changes_requested"
+    FAILED = "failed"
+    NEEDS_HUMAN = "needs_human"
+    INCONCLUSIVE = "inconclusive"
+
+
+VERDICTS: dict[RoundOutcome, Literal["PASS", "FAIL", "INCONCLUSIVE"]] = {
+    RoundOutcome.VERIFIED: "PASS",
+    RoundOutcome.CHANGES_REQUESTED: "FAIL",
+    RoundOutcome.FAILED: "FAIL",
+    RoundOutcome.NEEDS_HUMAN: "INCONCLUSIVE",
+    RoundOutcome.INCONCLUSIVE: "INCONCLUSIVE",
+}
+"""CONTRACT "The report": the word for each outcome."""
+
+
+class Facts(Message):
+    """Everything a round learned. `expected`: ids that had to have a result; `refused`: why a tree was not taken."""
+
+    expected: frozenset[str] = frozenset()
+    results: tuple[CheckResult, ...] = ()
+    violations: tuple[str, ...] = ()
+    refused: str = ""
+    subjective_required: frozenset[str] = frozenset()
+    criteria: int = 0
+    audit: Audit | None = None
+
+
+class Policy(Message):
+    """The order's word on how to decide."""
+
+    enabled: bool = True
+    require_all_pass: bool = True
+    max_fail_rate: float = 0.0
+    min_criteria: int = 0
+    without_checks: Literal["needs_human", "warn"] = "needs_human"
+    on_auditor_crash: Literal["soft_fail", "escalate"] = "soft_fail"
+    tool_retries: int = 3
+
+    @classmethod
+    def of(cls, order: Order) -> Policy:
+        """The policy that `order` states."""
+        v = order.verification
+        return cls(
+            enabled=v.enabled,
+            require_all_pass=v.require_all_pass,
+            max_fail_rate=v.max_fail_rate,
+            min_criteria=v.min_criteria,
+            without_checks=v.without_checks,
+            on_auditor_crash=v.on_auditor_crash,
+            tool_retries=order.safeguards.tool_retries,
+        )
+
+
+class Counters(Message):
+    """What happened before: `inconclusive` rounds of this claim that could not run."""
+
+    inconclusive: int = 0
+
+
+class Reason(Message):
+    """One reason of a decision: a stable code, a sentence, and the ids of the evidence that shows it."""
+
+    code: str
+    text: str
+    evidence: tuple[str, ...] = ()
+
+
+class Decision(Message):
+    """The round's outcome and why; `trigger` names the escalation where a human is needed."""
+
+    outcome: RoundOutcome
+    reasons: tuple[Reason, ...]
+    trigger: str = ""
+
+    @property
+    def verdict(self) -> Literal["PASS", "FAIL", "INCONCLUSIVE"]:
+        """CONTRACT's word for the outcome."""
+        return VERDICTS[self.outcome]
+
+
+def decide(facts: Facts, policy: Policy, counters: Counters = Counters()) -> Decision:  # noqa: B008 - frozen, so safe to share
+    """The verdict on a round. The first rule that applies decides; an LLM can hold back a pass, never grant one."""
+    if broken := _broken_invariant(facts):
+        return _needs_human("system_error", [Reason(code="system_error", text=broken)])
+    if not policy.enabled:
+        text = "the order disables verification, so only a human can approve"
+        return _needs_human("nothing_to_check", [Reason(code="verification_disabled", text=text)])
+    if facts.refused:
+        return _changes([Reason(code="workspace_refused", text=facts.refused)])
+    if facts.violations:
+        return _changes([Reason(code="scope_violation", text=text) for text in facts.violations])
+
+    audit = facts.audit.outcome if facts.audit else None
+    feedback = _feedback(facts.audit)
+    if failures := _failures(facts, policy):
+        if audit is AuditorOutcome.FAILED:
+            return Decision(outcome=RoundOutcome.FAILED, reasons=(*failures, *feedback), trigger="hard_fail")
+        return _changes([*failures, *feedback])
+    if unknown := _could_not_run(facts):
+        if counters.inconclusive >= policy.tool_retries + 1:
+            return _needs_human("checks_could_not_run", unknown)
+        return Decision(outcome=RoundOutcome.INCONCLUSIVE, reasons=tuple(unknown))
+
+    if audit is AuditorOutcome.FAILED:
+        return Decision(outcome=RoundOutcome.FAILED, reasons=tuple(feedback), trigger="hard_fail")
+    if audit is AuditorOutcome.CHANGES_REQUESTED:
+        return _changes(feedback)
+    if audit is AuditorOutcome.BLOCKED:
+        return _needs_human("auditor_blocked", feedback)
+    if audit is AuditorOutcome.UNAVAILABLE:
+        return _needs_human("system_error", feedback) if policy.on_auditor_crash == "escalate" else _changes(feedback)
+    if audit is AuditorOutcome.APPROVED and facts.audit and not facts.audit.cited:
+        text = "the auditor approved without citing evidence that the harness minted"
+        return _changes([Reason(code="uncited_approval", text=text)])
+
+    return _everything_required_passed(facts, policy)
+
+
+def _everything_required_passed(facts: Facts, policy: Policy) -> Decision:
+    """No objection is left: is there anything that speaks for the work?"""
+    gates = [result for result in facts.results if result.required]
+    approved = facts.audit is not None and facts.audit.outcome is AuditorOutcome.APPROVED
+    warnings: list[Reason] = []
+    if not gates:
+        text = "the order has no required check and no required criterion that a machine can check"
+        reason = Reason(code="nothing_to_check", text=text)
+        if policy.without_checks == "needs_human" or not approved:
+            return _needs_human("nothing_to_check", [reason])
+        warnings.append(reason)
+    judged = facts.audit.passed_subjective if facts.audit else frozenset()
+    if unjudged := sorted(facts.subjective_required - judged):
+        text = f"nobody judged {', '.join(unjudged)}, and only a judge can"
+        return _needs_human("not_judged", [Reason(code="not_judged", text=text)])
+    if facts.criteria < policy.min_criteria:
+        text = f"{facts.criteria} criteria where the order asks for at least {policy.min_criteria}"
+        return _needs_human("nothing_to_check", [Reason(code="too_few_criteria", text=text)])
+    evidence = tuple(result.evidence for result in gates if result.evidence)
+    passed = sum(result.passed for result in gates)
+    text = f"{passed} of {len(gates)} required passed" + (", the auditor approved" if approved else "")
+    reasons = [Reason(code="all_required_passed", text=text, evidence=evidence), *warnings]
+    return Decision(outcome=RoundOutcome.VERIFIED, reasons=tuple(reasons))
+
+
+def _broken_invariant(facts: Facts) -> str:
+    """What must never be: a result too many or too few, although something was run. Empty when all is well."""
+    if facts.refused:
+        return ""
+    ids = [result.id for result in facts.results]
+    if len(ids) != len(set(ids)):
+        return "one id has two results"
+    if set(ids) != facts.expected:
+        return f"results for {sorted(ids)} where {sorted(facts.expected)} were expected"
+    return ""
+
+
+def _failures(facts: Facts, policy: Policy) -> list[Reason]:
+    """The required results that failed and may not, as reasons.
+
+    `require_all_pass: false` lets at most `max_fail_rate` of the required criteria fail, never a required check,
+    and never everything; what could not run is not forgiven.
+    """
+    failed = [r for r in facts.results if r.required and r.outcome is Outcome.FAILED]
+    if not policy.require_all_pass and any(r.required and r.passed for r in facts.results):
+        criteria = [r for r in facts.results if r.required and r.spelling == "criterion"]
+        failed_criteria = [r for r in failed if r.spelling == "criterion"]
+        if criteria and len(failed_criteria) / len(criteria) <= policy.max_fail_rate:
+            failed = [r for r in failed if r.spelling == "check"]
+    return [_about(result) for result in failed]
+
+
+def _could_not_run(facts: Facts) -> list[Reason]:
+    return [_about(r) for r in facts.results if r.required and r.outcome is Outcome.COULD_NOT_RUN]
+
+
+def _about(result: CheckResult) -> Reason:
+    evidence = (result.evidence,) if result.evidence else ()
+    return Reason(code=result.code, text=f"{result.id}: {result.text}", evidence=evidence)
+
+
+def _feedback(audit: Audit | None) -> list[Reason]:
+    if audit is None or audit.outcome is AuditorOutcome.APPROVED:
+        return []
+    if audit.outcome is AuditorOutcome.UNAVAILABLE:
+        return [Reason(code="verifier_unavailable", text="verifier unavailable")]
+    return [Reason(code=f"auditor_{audit.outcome}", text=audit.feedback or f"the auditor's word is {audit.outcome}")]
+
+
+def _changes(reasons: list[Reason]) -> Decision:
+    return Decision(outcome=RoundOutcome.CHANGES_REQUESTED, reasons=tuple(reasons))
+
+
+def _needs_human(trigger: str, reasons: list[Reason]) -> Decision:
+    return Decision(outcome=RoundOutcome.NEEDS_HUMAN, reasons=tuple(reasons), trigger=trigger)

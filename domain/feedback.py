@@ -1,0 +1,76 @@
+"""The retry context: what the next attempt is told about this one. It decides nothing.
+
+Source: seed `authority` 7, DESIGN 4 "RetryContext", CONTRACT "Retry context".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from domain.base import Message
+from domain.checks import CheckResult, Outcome
+from domain.decision import Decision, RoundOutcome
+from domain.order import Retry
+
+DIFF_LINES = 500
+OUTPUT_LINES = 50
+OUTPUT_CHARACTERS = 16_384
+
+
+class RetryContext(Message):
+    """Fields as in CONTRACT. `outputs` are the last lines by check, `restored_paths` come first for a reader."""
+
+    attempt_number: int
+    max_attempts: int
+    human_feedback: str | None = None
+    restored_paths: tuple[str, ...] = ()
+    specific_failures: tuple[str, ...] = ()
+    check_results: tuple[CheckResult, ...] = ()
+    verifier_feedback: str | None = None
+    prior_attempts: tuple[str, ...] = ()
+    prior_diff: str = ""
+    outputs: dict[str, str] = {}
+    question: str | None = None
+
+
+def retry_context(
+    attempt: int,
+    retry: Retry,
+    decision: Decision,
+    results: Iterable[CheckResult],
+    restored: Iterable[str],
+    diff: str,
+) -> RetryContext | None:
+    """What attempt `attempt + 1` is told, or None when nothing is to be done again."""
+    if decision.outcome is not RoundOutcome.CHANGES_REQUESTED:
+        return None
+    restored_paths = tuple(restored)
+    failed = [result for result in results if result.outcome is Outcome.FAILED]
+    failures = [f"{r.id}{'' if r.required else ' (advisory)'}: {r.text}" for r in failed]
+    failures += [reason.text for reason in decision.reasons if reason.code in ("scope_violation", "workspace_refused")]
+    if restored_paths and failed:
+        changed = ", ".join(restored_paths[:10])
+        failures.insert(0, f"your changes to protected files were not used, the base's were: {changed}")
+    outputs = (
+        {r.id: tail("\n".join(filter(None, (r.stdout, r.stderr)))) for r in failed}
+        if retry.include_check_output
+        else {}
+    )
+    return RetryContext(
+        attempt_number=attempt + 1,
+        max_attempts=retry.max_attempts,
+        restored_paths=restored_paths,
+        specific_failures=tuple(failures),
+        check_results=tuple(failed),
+        prior_diff="\n".join(diff.splitlines()[:DIFF_LINES]),
+        outputs={name: text for name, text in outputs.items() if text},
+    )
+
+
+def tail(text: str, lines: int = OUTPUT_LINES, characters: int = OUTPUT_CHARACTERS) -> str:
+    """The last `lines` lines of `text`, at most `characters` of them, with a word about what was cut."""
+    kept = text.splitlines()[-lines:]
+    short = "\n".join(kept)[-characters:]
+    if len(short) >= len(text.rstrip("\n")):
+        return text
+    return f"[... {len(text) - len(short)} characters before this are in the evidence]\n{short}"

@@ -1,0 +1,226 @@
+"""The work order: the file that describes one todo and how a claim to have done it is verified. It reads no file.
+
+Source: CONTRACT "An order"; seeds `authority` 9, `guardrails` "AcceptanceCriterion", `pipeline` "Verification TOML".
+Whether the workspace and the base exist is checked where they are read, by `adapters/config` and `adapters/snapshot`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
+
+from domain.criteria import Criterion, Part
+from domain.fields import (
+    Command,
+    EnvironmentVariables,
+    Identifier,
+    Image,
+    OrderId,
+    RelativePath,
+    ScopePattern,
+    Seconds,
+    Size,
+    wrong,
+)
+
+Domain = Literal["docs", "system", "refactor", "polish", "security", "finance", "legal", "deploy", "infra", "unknown"]
+
+
+def _not_yet(value: Any) -> Any:
+    if value:
+        raise wrong("is not supported by this version", "nothing here, or a later version")
+    return value
+
+
+def _commit_id(text: str) -> str:
+    if not re.fullmatch(r"[0-9a-f]{40}", text):
+        raise wrong(f"{text!r} is a name that can move", "a full commit id of 40 hexadecimal digits")
+    return text
+
+
+class BaseRevision(Part):
+    """A commit as base. `repository` is a path, relative to the order's file."""
+
+    repository: str = Field(min_length=1)
+    revision: Annotated[str, AfterValidator(_commit_id)]
+
+
+def _base_kind(value: Any) -> str:
+    return "revision" if isinstance(value, (dict, BaseRevision)) else "directory"
+
+
+Base = Annotated[
+    Annotated[str, Field(min_length=1), Tag("directory")] | Annotated[BaseRevision, Tag("revision")],
+    Discriminator(_base_kind),
+]
+
+
+class SnapshotRules(Part):
+    """Which part of the workspace, and of the base, is looked at at all: gitignore patterns."""
+
+    include: list[ScopePattern] = ["**"]
+
+
+class Environment(Part):
+    """Where commands run: `image` is a folder of sandbox_images/ or any image reference."""
+
+    image: Image = "python"
+    setup: Annotated[list[Command], AfterValidator(_not_yet)] = []
+    inputs: Annotated[list[RelativePath], AfterValidator(_not_yet)] = []
+    secrets: Annotated[list[str], AfterValidator(_not_yet)] = []
+    build: Annotated[list[Command], AfterValidator(_not_yet)] = []
+
+
+class Resources(Part):
+    """What one container may use. `disk` bounds each of its writable folders."""
+
+    memory: Size = "512m"
+    cpus: float = Field(default=1.0, gt=0, le=256)
+    pids: int = Field(default=256, ge=8, le=32768)
+    disk: Size = "400m"
+
+
+class Scope(Part):
+    """What the worker may change: gitignore patterns, relative to the tree's root."""
+
+    allow: list[ScopePattern] = ["**"]
+    deny: list[ScopePattern] = []
+    protect: list[ScopePattern] = []
+    unprotect: list[ScopePattern] = []
+
+
+class Check(Part):
+    """A command whose exit code is the verdict. `timeout` in seconds. Source: seed `authority` 3.3."""
+
+    name: Identifier = Field(min_length=1)
+    kind: Literal["pytest", "command"] = "command"
+    command: Command
+    cwd: RelativePath = "."
+    env: EnvironmentVariables = {}
+    required: bool = True
+    timeout: Seconds = 300.0
+    fail_to_pass: Annotated[list[str], AfterValidator(_not_yet)] = []
+    pass_to_pass: Literal["base"] = "base"
+
+
+class Auditor(Part):
+    """The LLM that reviews. Advisory: it can hold back a pass, never grant one."""
+
+    enabled: bool = True
+    criteria: str = ""
+
+
+class Retry(Part):
+    """What the next attempt is told, and how often there is one."""
+
+    max_attempts: int = Field(default=3, ge=1, le=100)
+    include_check_output: bool = True
+    include_verifier_feedback: bool = True
+    timeout_factor: float = Field(default=1.0, ge=1.0, le=10.0)
+
+
+class Verification(Part):
+    """How a claim is verified. Source: seed `authority` 9, `pipeline` "Verification TOML"."""
+
+    enabled: bool = True
+    mode: Literal["parallel", "sequence"] = "parallel"
+    checks: list[Check] = []
+    tests: Annotated[list[str], AfterValidator(_not_yet)] = []
+    auditor: Auditor = Auditor()
+    objective_only: bool = False
+    confidence_threshold: float = Field(default=0.7, ge=0, le=1)
+    probe: Literal["off"] = "off"
+    retry: Retry = Retry()
+    require_all_pass: bool = True
+    min_criteria: int = Field(default=0, ge=0)
+    max_fail_rate: float = Field(default=0.0, ge=0, le=1)
+    without_checks: Literal["needs_human", "warn"] = "needs_human"
+    on_auditor_crash: Literal["soft_fail", "escalate"] = "soft_fail"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _verifier_is_an_alias(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "verifier" in data:
+            if "auditor" in data:
+                raise wrong("both auditor and its alias verifier", "one of the two")
+            data = dict(data)
+            data["auditor"] = data.pop("verifier")
+        return data
+
+
+class Safeguards(Part):
+    """Caps and timeouts (seconds) of a todo; one round only heeds `tool_retries`. Source: seed `auditor` 4."""
+
+    audit_attempts: int = Field(default=3, ge=1)
+    revisions: int = Field(default=2, ge=0)
+    tool_retries: int = Field(default=3, ge=0, le=20)
+    follow_ups: int = Field(default=3, ge=0)
+    tool_timeout: Seconds = 30.0
+    audit_timeout: Seconds = 300.0
+    follow_up_timeout: Seconds = 300.0
+    todo_timeout: Seconds = 3600.0
+    pause_on_escalation: bool = True
+    on_exhausted: Literal["escalate", "fail"] = "escalate"
+
+
+class OverridePolicy(Part):
+    """Which overrides people may use. Source: seed `authority` 5.4."""
+
+    check_override_allowed: bool = True
+    check_override_requires_reason: bool = True
+    verifier_override_allowed: bool = True
+    direct_approval_allowed: bool = False
+    signatures: Literal["optional", "required"] = "optional"
+
+
+class FixLoop(Part):
+    """The loop of verify and repair. Source: seed `fix loop`."""
+
+    enabled: Annotated[bool, AfterValidator(_not_yet)] = False
+    max_loops: int = Field(default=3, ge=1)
+    max_cost_usd: float = Field(default=5.0, ge=0)
+
+
+class Order(Part):
+    """One work order, whole. `workspace` and `base` are as written; `adapters/config` makes them absolute."""
+
+    id: OrderId = ""
+    content: str = Field(min_length=1)
+    domain: Domain = "unknown"
+    workspace: str = Field(default=".", min_length=1)
+    base: Base | None = None
+    snapshot: SnapshotRules = SnapshotRules()
+    environment: Environment = Environment()
+    resources: Resources = Resources()
+    scope: Scope = Scope()
+    acceptance_criteria: list[Criterion] = []
+    verification: Verification = Verification()
+    safeguards: Safeguards = Safeguards()
+    override_policy: OverridePolicy = OverridePolicy()
+    fix_loop: FixLoop = FixLoop()
+    depends_on: Annotated[list[str], AfterValidator(_not_yet)] = []
+    subtasks: Annotated[list[Any], AfterValidator(_not_yet)] = []
+    worker: Annotated[dict[str, Any] | None, AfterValidator(_not_yet)] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _number_criteria(cls, data: Any) -> Any:
+        """A criterion without an id is named after its place: AC-1, AC-2."""
+        if not isinstance(data, dict) or not isinstance(data.get("acceptance_criteria"), list):
+            return data
+        numbered = [
+            {"id": f"AC-{place}", **criterion} if isinstance(criterion, dict) else criterion
+            for place, criterion in enumerate(data["acceptance_criteria"], start=1)
+        ]
+        return {**data, "acceptance_criteria": numbered}
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Order:
+        names = [c.id for c in self.acceptance_criteria] + [c.name for c in self.verification.checks]
+        twice = [name for name, times in Counter(names).items() if times > 1]
+        if twice:
+            raise wrong(f"{twice[0]!r} names two criteria or checks", "ids and names that are all different")
+        return self

@@ -1,0 +1,146 @@
+"""What activities need from the outside, as protocols; `adapters/` implements each, a contract suite tests it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from domain.base import Message
+from domain.checks import Item, Observation, Outcome
+from domain.events import TrailCheck, TrailEntry, TrailRef, TrailRow
+from domain.messages import FreezeInput, Frozen, Image, ScopeInput, ScopeResult
+from domain.order import Resources
+
+Progress = Callable[[str], None]
+"""Called now and then by something long with what it is doing; cheap, and callable from any thread."""
+
+
+class Trail(Protocol):
+    """The append-only record. Raises `Unavailable` (store_unavailable, disk_full) when it cannot be written or read."""
+
+    def store_id(self) -> str:
+        """The id of this store, made when it was: two processes with the same id share a trail."""
+        ...
+
+    def append(self, entry: TrailEntry) -> TrailRef:
+        """Store `entry` once. Sent again with the same body it answers with the stored row, with another: ValueError."""
+        ...
+
+    def rows(
+        self, session: str | None = None, todo: str | None = None, attempt: int | None = None
+    ) -> Iterator[TrailRow]:
+        """The rows that match, by session and sequence."""
+        ...
+
+    def last_attempt(self, session: str, todo: str) -> int:
+        """The highest attempt that the trail knows of, 0 for none."""
+        ...
+
+    def verify(self) -> TrailCheck:
+        """Check every chain, and every session's end against the heads kept outside the database."""
+        ...
+
+
+class EvidenceStore(Protocol):
+    """Blobs by their SHA-256, and the folder that people see. Raises `Unavailable` (store_unavailable, disk_full)."""
+
+    def put(self, data: bytes) -> str:
+        """Store `data`, once, and answer with its digest."""
+        ...
+
+    def get(self, digest: str) -> bytes:
+        """The blob; its digest is checked. Raises `KeyError` when there is none."""
+        ...
+
+    def has(self, digest: str) -> bool:
+        """Whether the blob is there."""
+        ...
+
+    def place(self, session: str, todo: str, attempt: int, name: str, data: bytes) -> None:
+        """Write a file of the folder `evidence/SESSION/TODO/ATTEMPT/`; `name` may have folders of its own."""
+        ...
+
+
+class Snapshots(Protocol):
+    """Freezes trees and tells what changed. `freeze` raises `WorkspaceRefused`, both raise `Unavailable`."""
+
+    def freeze(self, request: FreezeInput, progress: Progress) -> Frozen:
+        """Copy workspace and base into the store, by path, running nothing of theirs."""
+        ...
+
+    def assess(self, request: ScopeInput) -> ScopeResult:
+        """The trusted tree and what became of each change."""
+        ...
+
+
+class RunRequest(Message):
+    """One command in one container over a sealed tree. `key` is the same for the same item of the same round.
+
+    `image` is an engine's id from `prepare`. `timeout` in seconds bounds the command alone.
+    """
+
+    key: str
+    round: str
+    tree: str
+    image: str
+    command: str
+    cwd: str = "."
+    env: dict[str, str] = {}
+    timeout: float
+    resources: Resources
+
+
+class Sandbox(Protocol):
+    """Runs commands in containers. Everything raises `Unavailable` when it could not tell."""
+
+    async def prepare(self, image: str, progress: Progress) -> Image:
+        """Make the image available: found, built from sandbox_images/, or pulled."""
+        ...
+
+    async def run(self, request: RunRequest) -> Observation:
+        """Run the command over the tree and say what was seen. Cancelled, it leaves no container behind."""
+        ...
+
+    async def release(self, round: str) -> None:
+        """Remove what the round left sealed. Doing it twice is no error."""
+        ...
+
+    async def reap(self) -> int:
+        """Remove containers and volumes whose deadline has passed; how many."""
+        ...
+
+
+class Finding(Message):
+    """What a checker came to for one item, before it is evidence. `seen` is everything it saw, to be stored."""
+
+    outcome: Outcome
+    code: str
+    text: str
+    next_step: str = ""
+    exit_code: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    duration_ms: int = 0
+    out_of_process: bool = False
+    seen: dict[str, JsonValue] = {}
+
+
+class CheckContext(Message):
+    """Where an item is checked."""
+
+    round: str
+    tree: str
+    image: str
+    resources: Resources
+
+
+class Checker(Protocol):
+    """Checks one type of criterion. Raises `Unavailable` when it could not tell."""
+
+    type: str
+
+    async def check(self, item: Item, context: CheckContext) -> Finding:
+        """What became of `item`, whose criterion is of this checker's type."""
+        ...

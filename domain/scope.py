@@ -1,0 +1,131 @@
+"""Which of a worker's changes enter the trusted tree: allowed, denied, restored, or dropped. It matches no pattern.
+
+The gitignore matching itself is `adapters/snapshot`'s; here are the rules that follow from it. Source: DESIGN 8
+"Trusted tree", seed `authority` 6 "Scope verification".
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+from domain.base import Message
+from domain.tree import Change, Dropped, Entry, Manifest, changes
+
+PROTECTED = (
+    *("tests/**", "test_*.py", "*_test.py", "conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml"),
+    *("noxfile.py", "Makefile", ".coveragerc", "coverage.toml"),
+    *(".github/**", ".gitlab-ci.yml", ".gitlab/**", ".circleci/**", ".ci/**", "azure-pipelines.yml", "Jenkinsfile"),
+)
+"""Paths that are the base's whatever the worker did. What is new under one is dropped, unless it is a new test."""
+
+NEW_TESTS = (
+    "tests/**",
+    "test_*.py",
+    "*_test.py",
+    "!conftest.py",
+    "!pytest.ini",
+    "!tox.ini",
+    "!setup.cfg",
+    "!pyproject.toml",
+)
+"""New files that may join the protected ones: tests, never what configures them."""
+
+START_UP = ("sitecustomize.py", "usercustomize.py", "*.pth")
+"""Files that an interpreter runs by itself: never taken from the worker."""
+
+Matcher = Callable[[str], bool]
+
+
+class Rules(Message):
+    """An order's scope, ready to be asked: each field tells of a path whether it matches. Not serialisable."""
+
+    allow: Matcher
+    deny: Matcher
+    protect: Matcher
+    unprotect: Matcher
+    new_test: Matcher
+    start_up: Matcher
+
+
+class Violation(Message):
+    """A change that the order does not let the worker make."""
+
+    path: str
+    kind: Literal["denied", "out_of_scope"]
+
+
+class ScopeReport(Message):
+    """What became of every change. `restored` paths are the base's again, `dropped` ones never entered."""
+
+    accepted: tuple[Change, ...] = ()
+    restored: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    violations: tuple[Violation, ...] = ()
+
+
+def assess(base: Manifest, head: Manifest, dropped: Iterable[Dropped], rules: Rules) -> tuple[Manifest, ScopeReport]:
+    """The trusted tree, base plus in-scope changes, and what became of each change.
+
+    `dropped` are the paths that the snapshot found and did not take; the base's content stands at them. A
+    violation keeps its change out of the tree, so that the checks still say something useful.
+    """
+    left_out = list(dropped)
+    not_taken = {d.path for d in left_out}
+    accepted: list[Change] = []
+    restored: list[str] = []
+    violations: list[Violation] = []
+    for change in changes(base, head):
+        path = change.path
+        if path in not_taken:
+            continue
+        if rules.protect(path) and not rules.unprotect(path) and (change.kind != "added" or not rules.new_test(path)):
+            if change.kind == "added":
+                left_out.append(Dropped(path=path, reason="a protected path that the base does not have"))
+            else:
+                restored.append(path)
+        elif rules.start_up(path) and change.kind != "deleted":
+            left_out.append(Dropped(path=path, reason="an interpreter runs this file by itself at start"))
+        elif rules.deny(path):
+            violations.append(Violation(path=path, kind="denied"))
+        elif not rules.allow(path):
+            violations.append(Violation(path=path, kind="out_of_scope"))
+        else:
+            accepted.append(change)
+    tree, unfit = _apply(base, head, accepted)
+    unfit_paths = {d.path for d in unfit}
+    return tree, ScopeReport(
+        accepted=tuple(change for change in accepted if change.path not in unfit_paths),
+        restored=tuple(restored),
+        dropped=tuple(sorted([*left_out, *unfit], key=lambda d: d.path)),
+        violations=tuple(violations),
+    )
+
+
+def _apply(base: Manifest, head: Manifest, accepted: list[Change]) -> tuple[Manifest, list[Dropped]]:
+    """`base` with the accepted changes; an addition below or above a path that stayed the base's cannot be made."""
+    kept = dict(base.by_path.items())
+    for change in accepted:
+        if change.kind == "deleted":
+            del kept[change.path]
+    directories = Manifest.of(kept.values()).directories
+    unfit: list[Dropped] = []
+    taken: dict[str, Entry] = {}
+    for change in accepted:
+        if change.kind == "deleted":
+            continue
+        if change.path in directories or any(parent in kept for parent in _parents(change.path)):
+            unfit.append(
+                Dropped(path=change.path, reason="its place is taken by a file or folder that stays the base's")
+            )
+        else:
+            taken[change.path] = head.by_path[change.path]
+    return Manifest.of({**kept, **taken}.values()), unfit
+
+
+def _parents(path: str) -> Iterable[str]:
+    parent = posixpath.dirname(path)
+    while parent:
+        yield parent
+        parent = posixpath.dirname(parent)

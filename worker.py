@@ -1,0 +1,1 @@
+"""Starts a worker: `python worker.py --help`."""
