@@ -25,7 +25,7 @@ class Trail(Protocol):
         ...
 
     def append(self, entry: TrailEntry) -> TrailRef:
-        """Store `entry` once. Sent again with the same body it answers with the stored row, with another: ValueError."""
+        """Store `entry` once. Again with the same body it answers with the stored row; with another: ValueError."""
         ...
 
     def rows(
