@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Literal
 
 from domain.base import Message
-from domain.criteria import CommandExitZero, CommandParams, Criterion, Subjective
+from domain.criteria import CommandExitZero, CommandParams, Criterion, PythonCallParams, Subjective
 from domain.errors import Cause, Unavailable
 from domain.order import Check, Order
 
@@ -33,6 +33,11 @@ class Item(Message):
     def id(self) -> str:
         """The criterion's id or the check's name: unique within an order."""
         return self.criterion.id
+
+    @property
+    def needs_sandbox(self) -> bool:
+        """Whether a container is needed; the others read the frozen tree alone."""
+        return isinstance(self.criterion.params, CommandParams | PythonCallParams)
 
     @property
     def label(self) -> str:

@@ -36,12 +36,16 @@ VERDICTS: dict[RoundOutcome, Literal["PASS", "FAIL", "INCONCLUSIVE"]] = {
 
 
 class Facts(Message):
-    """Everything a round learned. `expected`: ids that had to have a result; `refused`: why a tree was not taken."""
+    """Everything a round learned. `expected`: ids that had to have a result; `refused`: why a tree was not taken.
+
+    `unknown`: why there is no tree to speak of, for a cause outside the worker's tree.
+    """
 
     expected: frozenset[str] = frozenset()
     results: tuple[CheckResult, ...] = ()
     violations: tuple[str, ...] = ()
     refused: str = ""
+    unknown: str = ""
     subjective_required: frozenset[str] = frozenset()
     criteria: int = 0
     audit: Audit | None = None
@@ -109,6 +113,8 @@ def decide(facts: Facts, policy: Policy, counters: Counters = Counters()) -> Dec
         return _needs_human("nothing_to_check", [Reason(code="verification_disabled", text=text)])
     if facts.refused:
         return _changes([Reason(code="workspace_refused", text=facts.refused)])
+    if facts.unknown:
+        return Decision(outcome=RoundOutcome.INCONCLUSIVE, reasons=(Reason(code="no_tree", text=facts.unknown),))
     if facts.violations:
         return _changes([Reason(code="scope_violation", text=text) for text in facts.violations])
 

@@ -58,8 +58,10 @@ class Cause(StrEnum):
     WORKSPACE_UNREADABLE = "workspace_unreadable"
     STORE_UNAVAILABLE = "store_unavailable"
     DISK_FULL = "disk_full"
+    STORE_MISMATCH = "store_mismatch"
     SERVER_UNAVAILABLE = "server_unavailable"
     NO_WORKER = "no_worker"
+    SYSTEM_ERROR = "system_error"
 
 
 RETRYABLE = frozenset(

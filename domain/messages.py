@@ -8,7 +8,7 @@ from typing import Literal
 from domain.base import Message
 from domain.checks import CheckResult, Item
 from domain.decision import Decision
-from domain.events import Actor
+from domain.events import Actor, TrailEntry
 from domain.feedback import RetryContext
 from domain.order import Base, Order, Resources, Scope
 from domain.scope import Violation
@@ -34,6 +34,13 @@ class RoundInput(Message):
     def workflow_id(self) -> str:
         """`round/SESSION/TODO/ATTEMPT`, CONTRACT "For Temporal's own CLI"."""
         return f"round/{self.session}/{self.todo}/{self.attempt}"
+
+
+class AppendInput(Message):
+    """One event for the trail; `store` is the id of the trail that it is meant for, or empty for any."""
+
+    entry: TrailEntry
+    store: str = ""
 
 
 class FreezeInput(Message):

@@ -43,6 +43,7 @@ class CriterionReport(Message):
     outcome: str
     code: str
     text: str
+    next_step: str
     isolation: str
     duration_ms: int
     evidence: CriterionEvidence
@@ -61,6 +62,7 @@ class CheckReport(Message):
     required: bool
     code: str
     text: str
+    next_step: str
     isolation: str
     evidence: str
 
@@ -188,6 +190,7 @@ def _criterion(result: CheckResult, outputs: Mapping[str, Output]) -> CriterionR
         outcome=result.outcome,
         code=result.code,
         text=result.text,
+        next_step=result.next_step,
         isolation=result.isolation,
         duration_ms=result.duration_ms,
         evidence=CriterionEvidence(
@@ -209,6 +212,7 @@ def _check(result: CheckResult, outputs: Mapping[str, Output]) -> CheckReport:
         required=result.required,
         code=result.code,
         text=result.text,
+        next_step=result.next_step,
         isolation=result.isolation,
         evidence=result.evidence,
     )

@@ -1,1 +1,1 @@
-"""What is durable: Temporal workflows. They hold state and order; the rules are `domain`'s, the work is `activities`'."""
+"""What is durable: Temporal workflows. They hold state and order; rules are `domain`'s, work is `activities`'."""

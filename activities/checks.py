@@ -1,0 +1,76 @@
+"""Runs one check or criterion and stores everything that was seen as evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from temporalio import activity
+
+from activities.boundary import beating, speaks_temporal
+from domain.base import canonical_json
+from domain.checks import CheckResult
+from domain.criteria import CommandParams
+from domain.feedback import tail
+from domain.messages import CheckInput
+from domain.ports import CheckContext, Checker, EvidenceStore, Finding
+
+TRAVELLING_LINES = 50
+TRAVELLING_CHARACTERS = 2_000
+
+
+class CheckActivities:
+    """Activities on checks; `checkers` has one for each type of criterion."""
+
+    def __init__(self, checkers: Mapping[str, Checker], store: EvidenceStore) -> None:
+        self._checkers = checkers
+        self._store = store
+
+    @activity.defn(name="check.run")
+    @speaks_temporal
+    async def run(self, request: CheckInput) -> CheckResult:
+        """The item's result. Its evidence is minted here: bound to session, todo, attempt and tree (DESIGN 8)."""
+        context = CheckContext(round=request.round, tree=request.tree, image=request.image, resources=request.resources)
+        async with beating():
+            finding = await self._checkers[request.item.criterion.type].check(request.item, context)
+            return _result(request, finding, self._mint(request, finding))
+
+    def _mint(self, request: CheckInput, finding: Finding) -> str:
+        """Store what was seen. Outputs are whole in here; what travels is their tail."""
+        return self._store.put(
+            canonical_json(
+                {
+                    "session": request.session,
+                    "todo": request.todo,
+                    "attempt": request.attempt,
+                    "tree": request.tree,
+                    "image": request.image,
+                    "item": request.item.model_dump(mode="json"),
+                    "finding": finding.model_dump(mode="json"),
+                }
+            )
+        )
+
+
+def _result(request: CheckInput, finding: Finding, evidence: str) -> CheckResult:
+    item = request.item
+    params = item.criterion.params
+    isolation: Literal["in_process", "out_of_process"] = "out_of_process" if finding.out_of_process else "in_process"
+    return CheckResult(
+        id=item.id,
+        spelling=item.spelling,
+        type=item.criterion.type,
+        label=item.label,
+        command=params.command if isinstance(params, CommandParams) else "",
+        required=item.criterion.required,
+        outcome=finding.outcome,
+        code=finding.code,
+        text=finding.text,
+        next_step=finding.next_step,
+        exit_code=finding.exit_code,
+        stdout=tail(finding.stdout, TRAVELLING_LINES, TRAVELLING_CHARACTERS),
+        stderr=tail(finding.stderr, TRAVELLING_LINES, TRAVELLING_CHARACTERS),
+        duration_ms=finding.duration_ms,
+        isolation=isolation,
+        evidence=evidence,
+    )

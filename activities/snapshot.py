@@ -1,0 +1,32 @@
+"""Freezes a worker's tree with its base, then tells what of it may be trusted."""
+
+from __future__ import annotations
+
+import asyncio
+
+from temporalio import activity
+
+from activities.boundary import beating, speaks_temporal
+from domain.messages import FreezeInput, Frozen, ScopeInput, ScopeResult
+from domain.ports import Snapshots
+
+
+class SnapshotActivities:
+    """Activities on trees. `freeze` runs where the workspace is; afterwards only digests travel."""
+
+    def __init__(self, snapshots: Snapshots) -> None:
+        self._snapshots = snapshots
+
+    @activity.defn(name="snapshot.freeze")
+    @speaks_temporal
+    async def freeze(self, request: FreezeInput) -> Frozen:
+        """Copy workspace and base into the evidence store."""
+        async with beating() as say:
+            return await asyncio.to_thread(self._snapshots.freeze, request, say)
+
+    @activity.defn(name="snapshot.assess")
+    @speaks_temporal
+    async def assess(self, request: ScopeInput) -> ScopeResult:
+        """The trusted tree, and what became of each change."""
+        async with beating():
+            return await asyncio.to_thread(self._snapshots.assess, request)

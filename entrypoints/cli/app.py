@@ -1,0 +1,34 @@
+"""The command `countersign`: which commands there are."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import structlog
+import typer
+
+from entrypoints.cli import evidence, log
+from entrypoints.cli.common import speak
+from entrypoints.cli.doctor import doctor
+from entrypoints.cli.graph import graph
+from entrypoints.cli.host_commands import down, status, up
+from entrypoints.cli.verify import verify
+
+app = typer.Typer(
+    help="Verifies work that autonomous agents claim to have done.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (doctor, up, down, status, verify, graph):
+    app.command()(command)
+app.add_typer(log.app, name="log")
+app.add_typer(evidence.app, name="evidence")
+
+
+def main() -> None:
+    """Run the command line."""
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    logging.basicConfig(level=logging.ERROR, stream=sys.stderr)
+    speak(app)

@@ -1,0 +1,92 @@
+"""`countersign doctor`: what is there and what is missing, each with the fix. It changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from dataclasses import asdict, dataclass
+from typing import Annotated
+
+import typer
+
+from domain.errors import Unavailable
+from entrypoints.cli import common
+from entrypoints.client import connect
+from entrypoints.embedded import server_binary
+from entrypoints.host import IMAGES_DIR, build_sandbox
+from entrypoints.host_state import Files, prepare_state_dir
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at. `fix` is empty when it is well."""
+
+    name: str
+    ok: bool
+    text: str
+    fix: str = ""
+
+
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Machine-readable on stdout.")] = False) -> None:
+    """Look at everything that a verdict needs. Exit code 3 when something is missing.
+
+    Example: countersign doctor
+    """
+    findings = [_python(), _state_dir(), _database(), _temporal(), *_sandbox(), _images()]
+    if as_json:
+        common.emit_json([asdict(finding) for finding in findings])
+    else:
+        for finding in findings:
+            common.out(common.visible(f"{'✓' if finding.ok else '✗'} {finding.name:16} {finding.text}"))
+            if finding.fix:
+                common.out(common.visible(f"  {'':16} fix: {finding.fix}"))
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(common.EXIT_UNAVAILABLE)
+
+
+def _python() -> Finding:
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    return Finding("python", True, f"{version} at {sys.executable}")
+
+
+def _state_dir() -> Finding:
+    path = common.settings().state_dir
+    try:
+        prepare_state_dir(path)
+    except Unavailable as error:
+        return Finding("state directory", False, error.reason, error.next_step)
+    return Finding("state directory", True, f"{path}, {shutil.disk_usage(path).free // 2**20} MiB free")
+
+
+def _database() -> Finding:
+    try:
+        trail = common.open_trail()
+        return Finding("database", True, f"{common.settings().database_url.split('://')[0]}, trail {trail.store_id()}")
+    except Unavailable as error:
+        return Finding("database", False, error.reason, error.next_step)
+
+
+def _temporal() -> Finding:
+    settings = common.settings()
+    state = Files(settings.state_dir).alive()
+    try:
+        if settings.remote:
+            client = asyncio.run(connect(settings))
+            return Finding("temporal", True, f"answers at {client.service_client.config.target_host}")
+        if state is not None:
+            asyncio.run(connect(settings, state.address))
+            return Finding("temporal", True, f"embedded, answers at {state.address}, Web UI {state.ui}")
+        return Finding("temporal", True, f"embedded, starts when needed: {server_binary(settings)}")
+    except Unavailable as error:
+        return Finding("temporal", False, error.reason, error.next_step)
+
+
+def _sandbox() -> list[Finding]:
+    sandbox = build_sandbox(common.settings(), common.open_evidence())
+    return [Finding(probe.name, probe.ok, probe.text, probe.fix) for probe in asyncio.run(sandbox.probe())]
+
+
+def _images() -> Finding:
+    names = sorted(path.parent.name for path in IMAGES_DIR.glob("*/Dockerfile"))
+    return Finding("images", True, f"built when first used: {', '.join(names)}")

@@ -1,0 +1,185 @@
+"""What a person sees of a round: its progress while it runs, and a verdict to be understood at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from domain.checks import Outcome
+from domain.decision import RoundOutcome
+from domain.messages import Progress, Step
+from domain.report import CheckReport, CriterionReport, Report
+from entrypoints.cli.common import visible
+
+MARKS = {
+    "waiting": ("·", "dim"),
+    "running": ("▸", "cyan"),
+    "passed": ("✓", "green"),
+    "done": ("✓", "green"),
+    "failed": ("✗", "red"),
+    "could_not_run": ("?", "yellow"),
+}
+
+HEADLINES = {
+    RoundOutcome.VERIFIED: ("VERIFIED", "bold green"),
+    RoundOutcome.CHANGES_REQUESTED: ("NOT VERIFIED: changes requested", "bold red"),
+    RoundOutcome.FAILED: ("NOT VERIFIED: failed", "bold red"),
+    RoundOutcome.NEEDS_HUMAN: ("NOT VERIFIED: a human has to decide", "bold yellow"),
+    RoundOutcome.INCONCLUSIVE: ("COULD NOT TELL", "bold yellow"),
+}
+
+SHOWN_LINES = 12
+
+
+class Watcher:
+    """Shows progress as it comes: a live table on a terminal, a line a change elsewhere."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._last: dict[str, str] = {}
+        self._live = Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
+
+    def __enter__(self) -> Watcher:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live:
+            self._live.stop()
+
+    def see(self, progress: Progress) -> None:
+        """Take in how things stand."""
+        if self._live:
+            self._live.update(_progress_table(progress.steps))
+            return
+        for step in progress.steps:
+            key = f"{step.parent}/{step.id}"
+            if step.status != self._last.get(key, "waiting"):
+                self._last[key] = step.status
+                self._console.print(_step_text(step))
+
+
+def _progress_table(steps: Iterable[Step]) -> Table:
+    table = Table.grid(padding=(0, 1))
+    listed = list(steps)
+    for step in listed:
+        if not step.parent:
+            table.add_row(_step_text(step))
+            for child in listed:
+                if child.parent == step.id:
+                    table.add_row(_step_text(child))
+    return table
+
+
+def _step_text(step: Step) -> Text:
+    mark, style = MARKS[step.status]
+    text = Text("  " if step.parent else "")
+    text.append(f"{mark} {visible(step.id)}", style)
+    text.append(f"  {_one_line(step.detail or step.label)}", "dim")
+    return text
+
+
+def show_report(console: Console, report: Report, folder: Path, page: str, verbose: bool) -> None:
+    """The verdict: what was checked, what was seen, what to do next, where to look."""
+    word, style = HEADLINES[report.outcome]
+    console.print()
+    console.print(Text(word, style), Text(f"{report.work_order_id}, attempt {report.attempt}", "bold"))
+    console.print(Text(f"  {_one_line(report.content)}", "dim"))
+    if report.criteria:
+        console.print(Group(Text("\ncriteria", "bold"), _results_table(report.criteria)))
+    if report.checks:
+        console.print(Group(Text("\nchecks", "bold"), _results_table(report.checks)))
+    console.print(Text("\nchanges", "bold"), _changes(report))
+    for notice in report.notices:
+        console.print(Text("note   ", "bold"), Text(visible(notice), "yellow"))
+    console.print(Text("why    ", "bold"), Text(_why(report)))
+    _show_outputs(console, report, verbose)
+    console.print(Text("next   ", "bold"), Text(visible(next_step(report))))
+    console.print(Text("proof  ", "bold"), Text(str(folder)))
+    console.print(Text("page   ", "bold"), Text(page))
+
+
+def next_step(report: Report) -> str:
+    """What a person, or the agent that claimed, does now."""
+    could_not = [r for r in (*report.criteria, *report.checks) if r.outcome == Outcome.COULD_NOT_RUN and r.required]
+    steps = {
+        RoundOutcome.VERIFIED: "nothing: the work is countersigned.",
+        RoundOutcome.CHANGES_REQUESTED: "change what is named above, then run the same command again.",
+        RoundOutcome.FAILED: "a human decides whether this todo is tried again.",
+        RoundOutcome.NEEDS_HUMAN: "a human looks at the evidence and decides; or give the order what it lacks.",
+        RoundOutcome.INCONCLUSIVE: "remove the cause, then run the same command again: nothing is lost.",
+    }
+    hints = list(dict.fromkeys(r.next_step for r in could_not if r.next_step))
+    return "; ".join([*hints, steps[report.outcome]])
+
+
+def _results_table(results: Iterable[CriterionReport | CheckReport]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for result in results:
+        mark, style = MARKS[result.outcome]
+        name = result.id if isinstance(result, CriterionReport) else result.name
+        label = result.description if isinstance(result, CriterionReport) else result.command
+        required = "" if result.required else " (advisory)"
+        table.add_row(
+            Text(f"  {mark} {visible(name)}{required}", style),
+            Text(_one_line(label, 60)),
+            Text(_one_line(result.text, 160), "" if result.passed else style),
+            Text(f"{result.duration_ms / 1000:.1f} s", "dim"),
+        )
+    return table
+
+
+def _changes(report: Report) -> Text:
+    if report.snapshot is None or report.scope is None:
+        return Text("none could be looked at", "yellow")
+    snapshot = report.snapshot
+    text = Text(f"{len(snapshot.changed)} taken")
+    if snapshot.changed:
+        text.append(f": {_some(snapshot.changed)}", "dim")
+    if snapshot.restored:
+        text.append(f"\n        restored from the base: {_some(snapshot.restored)}", "yellow")
+    if snapshot.dropped:
+        dropped = [f"{entry.path} ({entry.reason})" for entry in snapshot.dropped]
+        text.append(f"\n        left out: {_some(dropped)}", "yellow")
+    if report.scope.violations:
+        violations = [f"{violation.path} ({violation.kind})" for violation in report.scope.violations]
+        text.append(f"\n        not allowed: {_some(violations)}", "red")
+    return text
+
+
+def _why(report: Report) -> str:
+    return visible("\n        ".join(f"{reason.text} [{reason.code}]" for reason in report.reasons))
+
+
+def _show_outputs(console: Console, report: Report, verbose: bool) -> None:
+    """What the commands printed: of the failed ones their last lines, with `verbose` everything there is."""
+    outputs = {check.name: (check.passed, check.output) for check in report.checks}
+    for criterion in report.criteria:
+        printed = "\n".join(filter(None, (criterion.evidence.stdout, criterion.evidence.stderr)))
+        outputs[criterion.id] = (criterion.passed, printed)
+    for name, (passed, output) in outputs.items():
+        lines = visible(output).strip().splitlines()
+        if not lines or (passed and not verbose):
+            continue
+        console.print(Text(f"\n{name} printed", "bold"))
+        if not verbose and len(lines) > SHOWN_LINES:
+            console.print(Text(f"  [... {len(lines) - SHOWN_LINES} lines before: --verbose]", "dim"))
+            lines = lines[-SHOWN_LINES:]
+        console.print(Text("\n".join(f"  {line}" for line in lines)))
+
+
+def _some(names: Iterable[str], most: int = 5) -> str:
+    listed = [visible(name) for name in names]
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + more
+
+
+def _one_line(text: str, most: int = 100) -> str:
+    line = visible(" ".join(text.split()))
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,0 +1,177 @@
+"""Typed calls to the server, which every door shares: connect, start a round, follow it. It prints nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import time
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+from adapters.config.settings import Settings
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError, WorkflowHandle
+from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.envconfig import ClientConfig
+from temporalio.exceptions import ApplicationError, CancelledError, WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from domain.base import canonical_json, sha256_hex
+from domain.errors import Cause, Unavailable
+from domain.events import Actor
+from domain.messages import Progress, RoundInput, RoundResult
+from domain.order import Order
+from domain.ports import Trail
+from entrypoints.host import host_id
+from workflows.options import DOMAIN_ATTRIBUTE, SEARCH_ATTRIBUTES, SESSION_ATTRIBUTE
+from workflows.verification import VerificationWorkflow
+
+CONNECT_SECONDS = 10.0
+POLL_SECONDS = 0.2
+SILENCE_SECONDS = 120.0
+RPC = timedelta(seconds=5)
+LOCAL_SESSION = "local"
+LOST = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED})
+
+RoundHandle = WorkflowHandle[VerificationWorkflow, RoundResult]
+
+
+async def connect(settings: Settings, address: str | None = None) -> Client:
+    """A client for `address`, else for the configured server or profile. Raises `Unavailable` (server_unavailable)."""
+    config = ClientConfig.load_client_connect_config()
+    config["target_host"] = address or settings.temporal_address or config.get("target_host", "127.0.0.1:7233")
+    config.setdefault("namespace", settings.temporal_namespace)
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            return await Client.connect(**config, data_converter=pydantic_data_converter)
+    except (RuntimeError, TimeoutError) as error:
+        raise Unavailable(
+            Cause.SERVER_UNAVAILABLE,
+            f"no Temporal server answers at {config['target_host']}",
+            "start it, or unset TEMPORAL_ADDRESS to use the embedded one",
+        ) from error
+
+
+async def register_search_attributes(client: Client) -> None:
+    """Make the server know our search attributes; those it knows already stay as they are."""
+    namespace = client.namespace
+    operator = client.operator_service
+    known = await operator.list_search_attributes(ListSearchAttributesRequest(namespace=namespace), timeout=RPC)
+    missing = {key.name: key.indexed_value_type for key in SEARCH_ATTRIBUTES if key.name not in known.custom_attributes}
+    if missing:
+        request = AddSearchAttributesRequest(namespace=namespace, search_attributes=missing)
+        await operator.add_search_attributes(request, timeout=RPC)
+
+
+async def pollers(client: Client, queue: str) -> int:
+    """How many workers poll `queue` for activities, as far as the server remembers (some minutes)."""
+    request = DescribeTaskQueueRequest(
+        namespace=client.namespace,
+        task_queue=TaskQueue(name=queue),
+        task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
+    )
+    answer = await client.workflow_service.describe_task_queue(request, timeout=RPC)
+    return len(answer.pollers)
+
+
+async def start_round(client: Client, trail: Trail, order: Order) -> tuple[RoundInput, RoundHandle]:
+    """Start the next round of `order`, standalone. Two at the same time get two attempt numbers.
+
+    Raises `Unavailable` when the trail cannot be read or the server is gone.
+    """
+    attempt = trail.last_attempt(LOCAL_SESSION, order.id)
+    while True:
+        attempt += 1
+        request = RoundInput(
+            session=LOCAL_SESSION,
+            todo=order.id,
+            attempt=attempt,
+            order=order,
+            order_digest=sha256_hex(canonical_json(order.model_dump(mode="json"))),
+            host=host_id(),
+            store=trail.store_id(),
+            actor=Actor(role="human", identity=getpass.getuser()),
+        )
+        try:
+            handle = await client.start_workflow(
+                VerificationWorkflow.run,
+                request,
+                id=request.workflow_id,
+                task_queue="workflows",
+                id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                search_attributes=TypedSearchAttributes(
+                    [
+                        SearchAttributePair(SESSION_ATTRIBUTE, request.session),
+                        SearchAttributePair(DOMAIN_ATTRIBUTE, order.domain),
+                    ]
+                ),
+                static_summary=order.content.splitlines()[0][:180],
+                rpc_timeout=RPC,
+            )
+        except WorkflowAlreadyStartedError:
+            continue
+        except RPCError as error:
+            raise server_gone(error) from error
+        return request, handle
+
+
+async def follow(handle: RoundHandle) -> AsyncIterator[Progress]:
+    """The round's progress until it has ended, several times a second.
+
+    Raises `RPCError` when the server is gone, `Unavailable` (no_worker) when no worker has answered for long.
+    """
+    answered = time.monotonic()
+    while True:
+        description = await handle.describe(rpc_timeout=RPC)
+        if description.status is not WorkflowExecutionStatus.RUNNING:
+            return
+        try:
+            yield await handle.query(VerificationWorkflow.progress, rpc_timeout=RPC)
+            answered = time.monotonic()
+        except RPCError as error:
+            if error.status not in LOST:  # a worker that is away cannot answer; the server still can
+                raise
+            if time.monotonic() - answered > SILENCE_SECONDS:
+                raise Unavailable(
+                    Cause.NO_WORKER,
+                    f"no worker has answered for {SILENCE_SECONDS:g} s",
+                    "the round is kept and goes on with the next worker: countersign status says what runs",
+                ) from error
+        await asyncio.sleep(POLL_SECONDS)
+
+
+async def result_of(handle: RoundHandle) -> RoundResult:
+    """The result of a round that has ended.
+
+    Raises `Unavailable` for what the round could not do, `asyncio.CancelledError` for a cancelled one.
+    """
+    try:
+        return await handle.result(rpc_timeout=RPC)
+    except WorkflowFailureError as error:
+        raise _failure(error) from error
+
+
+def server_gone(error: RPCError) -> Unavailable:
+    """The server's silence as an error that says what to do."""
+    return Unavailable(
+        Cause.SERVER_UNAVAILABLE,
+        f"the Temporal server does not answer: {error.message}",
+        "the round is kept: start the server again (countersign up) and look at countersign log show, or run it again",
+    )
+
+
+def _failure(error: BaseException) -> Exception:
+    """The innermost thing that the round failed with."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, CancelledError):
+            return Unavailable(Cause.SYSTEM_ERROR, "the round was cancelled", "run it again")
+        if isinstance(cause, ApplicationError) and cause.type == "unavailable":
+            name, reason, next_step = cause.details
+            return Unavailable(Cause(name), reason, next_step)
+        last, cause = cause, cause.__cause__
+    return Unavailable(Cause.SYSTEM_ERROR, f"the round broke: {last}", "see it in the Web UI, then run it again")

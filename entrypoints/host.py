@@ -1,0 +1,144 @@
+"""Composition: which adapter stands behind which port, and the Temporal workers that run them. It decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import structlog
+from adapters.config.settings import Settings
+from adapters.evidence.folder import FolderStore
+from adapters.sandbox import DockerSandbox
+from adapters.snapshot import FileSnapshots, SnapshotLimits
+from adapters.trail import SqlTrail
+from temporalio.client import Client
+from temporalio.worker import Worker
+
+from activities.checks import CheckActivities
+from activities.report import ReportActivities
+from activities.sandbox import SandboxActivities
+from activities.snapshot import SnapshotActivities
+from activities.trail import TrailActivities
+from adapters.checkers import checkers
+from domain.errors import Unavailable
+from workflows.options import SANDBOX_QUEUE, WORKFLOWS_QUEUE, workspace_queue
+from workflows.verification import VerificationWorkflow
+
+IMAGES_DIR = Path(__file__).resolve().parent.parent / "sandbox_images"
+REAP_SECONDS = 60.0
+STICKY = timedelta(seconds=1.5)
+"""How long a task waits for a worker that has died before another may have it."""
+
+QueueName = Literal["workflows", "workspace", "sandbox"]
+QUEUE_NAMES: tuple[QueueName, ...] = get_args(QueueName)
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Adapters:
+    """Everything with I/O, built once a process."""
+
+    trail: SqlTrail
+    evidence: FolderStore
+    snapshots: FileSnapshots
+    sandbox: DockerSandbox
+
+
+def host_id() -> str:
+    """The name of this machine, by which workers that see its paths are found."""
+    return socket.gethostname()
+
+
+def build_trail(settings: Settings) -> SqlTrail:
+    """The project's trail. Raises `Unavailable`."""
+    return SqlTrail(settings.database_url, settings.state_dir / "heads.jsonl")
+
+
+def build_sandbox(settings: Settings, evidence: FolderStore) -> DockerSandbox:
+    """The project's sandbox; nothing is asked of the engine yet."""
+    return DockerSandbox(
+        evidence,
+        images_dir=IMAGES_DIR,
+        base_image=settings.base_image,
+        owner=str(settings.state_dir),
+        docker_host=settings.docker_host,
+    )
+
+
+def build_adapters(settings: Settings) -> Adapters:
+    """All adapters. Raises `Unavailable` when the database cannot be opened."""
+    evidence = FolderStore(settings.evidence_dir)
+    limits = SnapshotLimits(
+        max_files=settings.max_files,
+        max_file_bytes=settings.max_file_bytes,
+        max_total_bytes=settings.max_total_bytes,
+    )
+    return Adapters(
+        trail=build_trail(settings),
+        evidence=evidence,
+        snapshots=FileSnapshots(evidence, limits),
+        sandbox=build_sandbox(settings, evidence),
+    )
+
+
+async def work(settings: Settings, client: Client, queues: tuple[QueueName, ...], stop: asyncio.Event) -> None:
+    """Poll `queues` until `stop` is set; what runs then has `drain_timeout` seconds to end before it is handed back."""
+    adapters = build_adapters(settings)
+    async with AsyncExitStack() as stack:
+        executor = stack.enter_context(ThreadPoolExecutor(max_workers=16, thread_name_prefix="activity"))
+        for name in queues:
+            await stack.enter_async_context(_worker(name, settings, client, adapters, executor))
+        if "sandbox" in queues:
+            reaper = asyncio.create_task(_reap_forever(adapters.sandbox))
+            stack.callback(reaper.cancel)
+        log.info("worker polls", queues=list(queues), host=host_id(), state=str(settings.state_dir))
+        await stop.wait()
+        log.info("worker drains", seconds=settings.drain_timeout)
+
+
+def _worker(
+    name: QueueName, settings: Settings, client: Client, adapters: Adapters, executor: ThreadPoolExecutor
+) -> Worker:
+    sandbox = SandboxActivities(adapters.sandbox)
+    checks = CheckActivities(checkers(adapters.evidence, adapters.sandbox), adapters.evidence)
+    snapshot = SnapshotActivities(adapters.snapshots)
+    activities: dict[QueueName, list[Callable[..., Any]]] = {
+        "workflows": [
+            TrailActivities(adapters.trail).append,
+            ReportActivities(adapters.evidence).file,
+            snapshot.assess,
+        ],
+        "workspace": [snapshot.freeze],
+        "sandbox": [sandbox.prepare, sandbox.release, checks.run],
+    }
+    queue = {"workflows": WORKFLOWS_QUEUE, "workspace": workspace_queue(host_id()), "sandbox": SANDBOX_QUEUE}[name]
+    return Worker(
+        client,
+        task_queue=queue,
+        workflows=[VerificationWorkflow] if name == "workflows" else [],
+        activities=activities[name],
+        activity_executor=executor,
+        max_concurrent_activities=settings.parallelism if name == "sandbox" else 16,
+        graceful_shutdown_timeout=timedelta(seconds=settings.drain_timeout),
+        sticky_queue_schedule_to_start_timeout=STICKY,
+    )
+
+
+async def _reap_forever(sandbox: DockerSandbox) -> None:
+    """Remove what dead workers left behind, once its deadline has passed; an engine that is gone is asked again."""
+    while True:
+        try:
+            removed = await sandbox.reap()
+            if removed:
+                log.info("reaped", removed=removed)
+        except Unavailable as error:
+            log.warning("nothing reaped", reason=error.reason)
+        await asyncio.sleep(REAP_SECONDS)

@@ -1,0 +1,181 @@
+"""How the embedded host is found, started and ended by others: the files it shares with its clients.
+
+What the host itself does is `entrypoints.embedded`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import psutil
+from adapters.config.settings import Settings
+
+from domain.errors import Cause, Unavailable
+
+UP_SECONDS = 90.0
+FREE_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process that cannot be mistaken for a later one with the same id. `created` in seconds since the epoch."""
+
+    pid: int
+    created: float
+
+    @classmethod
+    def of(cls, pid: int) -> Process:
+        """The process that has this id now."""
+        return cls(pid=pid, created=psutil.Process(pid).create_time())
+
+    def find(self) -> psutil.Process | None:
+        """The process, if it is still alive."""
+        try:
+            process = psutil.Process(self.pid)
+            alive = process.create_time() == self.created and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return None
+        return process if alive else None
+
+
+@dataclass
+class HostState:
+    """What `host.json` says: who is alive and where the server listens. `ready` once a worker polls."""
+
+    host: Process
+    port: int = 0
+    ui_port: int = 0
+    server: Process | None = None
+    worker: Process | None = None
+    worker_restarts: int = 0
+    ready: bool = False
+    error: str = ""
+
+    @property
+    def address(self) -> str:
+        """Of the Temporal server, for `TEMPORAL_ADDRESS`."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def ui(self) -> str:
+        """Of the Web UI."""
+        return f"http://127.0.0.1:{self.ui_port}"
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a state directory that the host and its clients share."""
+
+    root: Path
+
+    lock: Path = field(init=False)
+    state: Path = field(init=False)
+    used: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lock", self.root / "host.lock")
+        object.__setattr__(self, "state", self.root / "host.json")
+        object.__setattr__(self, "used", self.root / "last-used")
+
+    def log(self, name: str) -> Path:
+        """Where the process of that name writes its log."""
+        return self.root / f"{name}.log"
+
+    def read(self) -> HostState | None:
+        """What the host last said, alive or not; None when nothing was ever said."""
+        try:
+            data = json.loads(self.state.read_text())
+        except FileNotFoundError:
+            return None
+        for name in ("host", "server", "worker"):
+            data[name] = Process(**data[name]) if data[name] else None
+        return HostState(**data)
+
+    def write(self, state: HostState) -> None:
+        """Say it, whole or not at all."""
+        partial = self.state.with_suffix(".tmp")
+        partial.write_text(json.dumps(asdict(state), indent=2))
+        partial.replace(self.state)
+
+    def alive(self) -> HostState | None:
+        """What the host says, if it is alive."""
+        state = self.read()
+        return state if state is not None and state.host.find() is not None else None
+
+
+async def ensure_up(settings: Settings) -> HostState:
+    """The host of this state directory, started if there is none, once a worker polls. Raises `Unavailable`."""
+    files = Files(settings.state_dir)
+    prepare_state_dir(settings.state_dir)
+    files.used.touch()
+    deadline = time.monotonic() + UP_SECONDS
+    spawned: subprocess.Popen[bytes] | None = None
+    while time.monotonic() < deadline:
+        state = files.alive()
+        if state is not None and state.ready:
+            return state
+        if state is None and (spawned is None or spawned.poll() is not None):
+            if spawned is not None and spawned.returncode != 0:
+                raise _did_not_start(files)
+            spawned = _spawn(settings, files)
+        await asyncio.sleep(0.1)
+    raise _did_not_start(files)
+
+
+async def take_down(settings: Settings) -> bool:
+    """End the host of this state directory, what runs first; whether there was one."""
+    state = Files(settings.state_dir).alive()
+    process = state.host.find() if state else None
+    if process is None:
+        return False
+    process.terminate()
+    await asyncio.to_thread(psutil.wait_procs, [process], settings.drain_timeout + 20)
+    return True
+
+
+def prepare_state_dir(path: Path) -> None:
+    """Make the state directory, for its owner alone. Raises `Unavailable` when it cannot be, or its disk is full."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unavailable(
+            Cause.STORE_UNAVAILABLE, f"{path} cannot be made: {error.strerror}", "set COUNTERSIGN_STATE_DIR elsewhere"
+        ) from error
+    free = shutil.disk_usage(path).free
+    if free < FREE_BYTES:
+        raise Unavailable(
+            Cause.DISK_FULL,
+            f"only {free // 2**20} MiB are free at {path}, {FREE_BYTES // 2**20} are needed",
+            "free some space there, or set COUNTERSIGN_STATE_DIR to another disk, and run it again: nothing is lost",
+        )
+
+
+def _spawn(settings: Settings, files: Files) -> subprocess.Popen[bytes]:
+    environment = os.environ | {"COUNTERSIGN_PROJECT": str(settings.project)}
+    with files.log("host").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "entrypoints.embedded"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            start_new_session=True,
+        )
+
+
+def _did_not_start(files: Files) -> Unavailable:
+    state = files.read()
+    said = state.error if state and state.error else "it said nothing"
+    return Unavailable(
+        Cause.SERVER_UNAVAILABLE,
+        f"the embedded host did not start: {said}",
+        f"its logs are {files.log('host')}, {files.log('server').name} and {files.log('worker').name}",
+    )

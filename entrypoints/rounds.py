@@ -1,0 +1,88 @@
+"""One standalone round, from order to result, whatever dies on the way: what `countersign verify` does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from adapters.config.settings import Settings
+from temporalio.client import Client
+from temporalio.service import RPCError
+
+from domain.errors import Cause, Unavailable
+from domain.messages import Progress, RoundInput, RoundResult
+from domain.order import Order
+from domain.ports import Trail
+from entrypoints.client import connect, follow, pollers, result_of, server_gone, start_round
+from entrypoints.host import host_id
+from entrypoints.host_state import ensure_up
+from workflows.options import SANDBOX_QUEUE, WORKFLOWS_QUEUE, workspace_queue
+from workflows.verification import VerificationWorkflow
+
+RECONNECTS = 20
+RECONNECT_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class Server:
+    """A connected server; `ui` is the address of its Web UI where it is known."""
+
+    client: Client
+    address: str
+    ui: str
+
+    def page(self, workflow_id: str) -> str:
+        """Where a person can watch the workflow."""
+        if not self.ui:
+            return f"workflow {workflow_id} at {self.address}"
+        return f"{self.ui}/namespaces/{self.client.namespace}/workflows/{quote(workflow_id, safe='')}"
+
+
+async def open_server(settings: Settings) -> Server:
+    """The configured server, else the embedded one, up if needed. Raises `Unavailable`."""
+    if not settings.remote:
+        host = await ensure_up(settings)
+        return Server(client=await connect(settings, host.address), address=host.address, ui=host.ui)
+    client = await connect(settings)
+    for queue in (WORKFLOWS_QUEUE, workspace_queue(host_id()), SANDBOX_QUEUE):
+        if not await pollers(client, queue):
+            raise Unavailable(
+                Cause.NO_WORKER,
+                f"no worker polls {queue!r} at {client.service_client.config.target_host}",
+                "start one with the same state directory: python worker.py",
+            )
+    return Server(client=client, address=client.service_client.config.target_host, ui="")
+
+
+async def verify(
+    settings: Settings,
+    trail: Trail,
+    order: Order,
+    started: Callable[[RoundInput, Server], None],
+    seen: Callable[[Progress], None],
+) -> RoundResult:
+    """Start the next round of `order` and follow it to its end; cancelled, it cancels the round.
+
+    A server or host that goes away is waited for, and started again when it is embedded: the round is durable.
+    Raises `Unavailable` when it does not come back, or for what the round could not do.
+    """
+    server = await open_server(settings)
+    request, _ = await start_round(server.client, trail, order)
+    started(request, server)
+    try:
+        for _ in range(RECONNECTS):
+            handle = server.client.get_workflow_handle_for(VerificationWorkflow.run, request.workflow_id)
+            try:
+                async for progress in follow(handle):
+                    seen(progress)
+                return await result_of(handle)
+            except RPCError as error:
+                lost = error
+            await asyncio.sleep(RECONNECT_SECONDS)
+            server = await open_server(settings)
+        raise server_gone(lost)
+    except asyncio.CancelledError:
+        await server.client.get_workflow_handle(request.workflow_id).cancel()
+        raise

@@ -1,0 +1,42 @@
+"""A directed acyclic graph of named nodes, run as far as needs are met. It knows nothing of verification."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+
+
+@dataclass(frozen=True)
+class Node:
+    """One step: its name, the nodes whose end it waits for, and what it does in a few words."""
+
+    name: str
+    needs: tuple[str, ...]
+    title: str
+
+
+def in_order(nodes: Iterable[Node]) -> tuple[Node, ...]:
+    """The nodes, each after those it needs. Raises `graphlib.CycleError`, and `KeyError` for a need that is no node."""
+    by_name = {node.name: node for node in nodes}
+    order = TopologicalSorter({name: node.needs for name, node in by_name.items()}).static_order()
+    return tuple(by_name[name] for name in order)
+
+
+async def run(nodes: Iterable[Node], work: Callable[[Node], Awaitable[None]]) -> None:
+    """Do `work` for every node, each as soon as the ones it needs have ended; the first exception ends them all."""
+    ended = {node.name: asyncio.Event() for node in nodes}
+
+    async def one(node: Node) -> None:
+        for need in node.needs:
+            await ended[need].wait()
+        await work(node)
+        ended[node.name].set()
+
+    tasks = [asyncio.create_task(one(node)) for node in nodes]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()

@@ -1,0 +1,406 @@
+"""One round: a claim's tree is frozen, checked and decided on. The rules are `domain`'s; here is what waits for what.
+
+Source: DESIGN 4. The nodes are data (`NODES`): the workflow runs that table and `countersign graph` draws it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, is_cancelled_exception
+
+with workflow.unsafe.imports_passed_through():
+    from pydantic import JsonValue
+
+    from activities.boundary import domain_error
+    from activities.checks import CheckActivities
+    from activities.report import ReportActivities
+    from activities.sandbox import SandboxActivities
+    from activities.snapshot import SnapshotActivities
+    from activities.trail import TrailActivities
+    from domain.checks import CheckResult, Item, items_of, subjective_of, unavailable
+    from domain.decision import Decision, Facts, Policy, RoundOutcome, decide
+    from domain.errors import Cause, Unavailable, WorkspaceRefused
+    from domain.events import HARNESS, SYSTEM, Action, Actor, TrailEntry, TrailRef
+    from domain.messages import (
+        AppendInput,
+        CheckInput,
+        FreezeInput,
+        Frozen,
+        Image,
+        NodeStatus,
+        PrepareInput,
+        Progress,
+        ReleaseInput,
+        RoundInput,
+        RoundRecord,
+        RoundResult,
+        ScopeInput,
+        ScopeResult,
+        Step,
+    )
+    from domain.order import Order
+    from workflows import dag, options
+    from workflows.dag import Node
+
+NODES = (
+    Node("snapshot", (), "freeze the work and its base"),
+    Node("environment", (), "make the image ready"),
+    Node("scope", ("snapshot",), "sort the changes: taken, restored, refused"),
+    Node("criteria", ("scope", "environment"), "acceptance criteria"),
+    Node("checks", ("scope", "environment"), "checks in containers"),
+    Node("decide", ("criteria", "checks"), "the verdict"),
+)
+"""A round, as a table. Roles join it here."""
+
+
+def nodes_of(order: Order) -> tuple[Node, ...]:
+    """The table for one order: in sequence the checks also wait for the criteria."""
+    if order.verification.mode == "parallel":
+        return NODES
+    return tuple(
+        Node(node.name, (*node.needs, "criteria"), node.title) if node.name == "checks" else node for node in NODES
+    )
+
+
+@workflow.defn(name="VerificationWorkflow")
+class VerificationWorkflow:
+    """A round. Its result is a decision and the digest of the report that explains it."""
+
+    @workflow.init
+    def __init__(self, request: RoundInput) -> None:
+        """State before the first task: a query may come in it."""
+        self._round = request
+        self._order = request.order
+        self._items = items_of(request.order)
+        self._nodes = nodes_of(request.order)
+        self._started_at = workflow.now()
+        self._ordinal = 0
+        self._head: TrailRef | None = None
+        self._frozen: Frozen | Unavailable | WorkspaceRefused | None = None
+        self._scope: ScopeResult | Unavailable | None = None
+        self._image: Image | Unavailable | None = None
+        self._results: dict[str, CheckResult] = {}
+        self._result: RoundResult | None = None
+        self._steps: dict[str, Step] = {node.name: Step(id=node.name, label=node.title) for node in self._nodes}
+        for item in self._items:
+            node = "criteria" if item.spelling == "criterion" else "checks"
+            step = Step(id=item.id, parent=node, label=item.label, required=item.criterion.required)
+            self._steps[f"{node}/{item.id}"] = step
+
+    @workflow.run
+    async def run(self, request: RoundInput) -> RoundResult:
+        """Run every node whose needs are met, then answer. Cancelled, it says so in the trail and decides nothing."""
+        ids: list[JsonValue] = [item.id for item in self._items]
+        try:
+            await self._record(
+                "verification_started",
+                request.actor,
+                {"attempt": request.attempt, "items": ids, "order": request.order_digest},
+            )
+            await dag.run(self._nodes, self._run_node)
+        except (asyncio.CancelledError, ActivityError) as error:
+            if is_cancelled_exception(error):
+                await self._record("verification_cancelled", SYSTEM, {"reason": "cancelled by the caller"})
+            raise
+        finally:
+            await self._release()
+        assert self._result is not None, "the decide node sets the result"
+        return self._result
+
+    @workflow.query
+    def progress(self) -> Progress:
+        """Every node and item, as it stands."""
+        return Progress(steps=tuple(self._steps.values()))
+
+    async def _run_node(self, node: Node) -> None:
+        work: dict[str, Callable[[], Awaitable[tuple[NodeStatus, str]]]] = {
+            "snapshot": self._snapshot,
+            "environment": self._environment,
+            "scope": self._assess,
+            "criteria": self._criteria,
+            "checks": self._checks,
+            "decide": self._decide,
+        }
+        self._step(node.name, "running")
+        status, detail = await work[node.name]()
+        self._step(node.name, status, detail)
+
+    async def _snapshot(self) -> tuple[NodeStatus, str]:
+        order = self._order
+        assert order.base is not None, "adapters/config refuses an order without a base"
+        request = FreezeInput(
+            round=self._round.workflow_id,
+            workspace=order.workspace,
+            base=order.base,
+            include=tuple(order.snapshot.include),
+        )
+        try:
+            self._frozen = await workflow.execute_activity_method(
+                SnapshotActivities.freeze,
+                request,
+                summary=f"freeze {order.workspace}",
+                **options.freeze(self._round.host),
+            )
+        except ActivityError as error:
+            self._frozen = domain_error(error)
+            await self._record("snapshot_frozen", SYSTEM, {"error": self._frozen.reason})
+            status: NodeStatus = "failed" if isinstance(self._frozen, WorkspaceRefused) else "could_not_run"
+            return status, self._frozen.reason
+        frozen = self._frozen
+        await self._record("snapshot_frozen", SYSTEM, {"head": frozen.head, "base": frozen.base})
+        return "done", f"{frozen.head_files} files, {frozen.head_bytes / 1e6:.1f} MB"
+
+    async def _environment(self) -> tuple[NodeStatus, str]:
+        if not any(item.needs_sandbox for item in self._items):
+            return "done", "no container needed"
+        name = self._order.environment.image
+        try:
+            self._image = await workflow.execute_activity_method(
+                SandboxActivities.prepare, PrepareInput(image=name), summary=f"image {name}", **options.PREPARE
+            )
+        except ActivityError as error:
+            self._image = _outside(domain_error(error))
+            await self._record("environment_ready", SYSTEM, {"error": self._image.reason})
+            return "could_not_run", self._image.reason
+        await self._record("environment_ready", SYSTEM, {"image": self._image.reference, "id": self._image.id})
+        return "done", self._image.reference
+
+    async def _assess(self) -> tuple[NodeStatus, str]:
+        if not isinstance(self._frozen, Frozen):
+            return "could_not_run", "no snapshot"
+        try:
+            self._scope = await workflow.execute_activity_method(
+                SnapshotActivities.assess,
+                ScopeInput(frozen=self._frozen, scope=self._order.scope),
+                summary="base plus in-scope changes",
+                **options.ASSESS,
+            )
+        except ActivityError as error:
+            self._scope = _outside(domain_error(error))
+            return "could_not_run", self._scope.reason
+        scope = self._scope
+        await self._record(
+            "scope_assessed",
+            SYSTEM,
+            {
+                "tree": scope.tree,
+                "changed": scope.changed_total,
+                "restored": list(scope.restored),
+                "dropped": scope.dropped_total,
+                "violations": [violation.path for violation in scope.violations],
+                "report": scope.report,
+            },
+        )
+        return ("failed" if scope.violations_total else "passed"), _scope_detail(scope)
+
+    async def _criteria(self) -> tuple[NodeStatus, str]:
+        return await self._run_items(item for item in self._items if item.spelling == "criterion")
+
+    async def _checks(self) -> tuple[NodeStatus, str]:
+        return await self._run_items(item for item in self._items if item.spelling == "check")
+
+    async def _run_items(self, chosen: Iterable[Item]) -> tuple[NodeStatus, str]:
+        items = list(chosen)
+        if isinstance(self._frozen, WorkspaceRefused):
+            return "could_not_run", "no snapshot"
+        if self._order.verification.mode == "parallel":
+            await asyncio.gather(*(self._run_item(item) for item in items))
+        else:
+            for item in items:
+                await self._run_item(item)
+        passed = sum(self._results[item.id].passed for item in items)
+        status: NodeStatus = "passed" if passed == len(items) else "failed"
+        return ("done" if not items else status), f"{passed} of {len(items)} passed" if items else "none"
+
+    async def _run_item(self, item: Item) -> None:
+        step = f"{'criteria' if item.spelling == 'criterion' else 'checks'}/{item.id}"
+        self._step(step, "running")
+        await self._record("check_started", HARNESS, {"check": item.id})
+        result = await self._observe(item)
+        self._results[item.id] = result
+        await self._record(
+            "check_completed",
+            HARNESS,
+            {
+                "check": item.id,
+                "outcome": result.outcome,
+                "passed": result.passed,
+                "code": result.code,
+                "exit_code": result.exit_code,
+                "duration_ms": result.duration_ms,
+                "required": result.required,
+                "evidence": result.evidence,
+            },
+        )
+        self._step(step, result.outcome.value, result.text)
+
+    async def _observe(self, item: Item) -> CheckResult:
+        """The item's result, whatever became of the nodes before it and of the activity."""
+        for earlier in (self._frozen, self._scope, self._image if item.needs_sandbox else None):
+            if isinstance(earlier, Unavailable):
+                return unavailable(item, earlier)
+        assert isinstance(self._scope, ScopeResult)
+        request = CheckInput(
+            session=self._round.session,
+            todo=self._round.todo,
+            attempt=self._round.attempt,
+            round=self._round.workflow_id,
+            item=item,
+            tree=self._scope.tree,
+            tree_bytes=self._scope.tree_bytes,
+            image=self._image.id if isinstance(self._image, Image) else "",
+            resources=self._order.resources,
+        )
+        retries = self._order.safeguards.tool_retries
+        try:
+            return await workflow.execute_activity_method(
+                CheckActivities.run,
+                request,
+                summary=f"{item.id}: {item.label}"[:180],
+                **options.check(item.criterion.timeout, retries),
+            )
+        except ActivityError as error:
+            return unavailable(item, _outside(domain_error(error)))
+
+    async def _decide(self) -> tuple[NodeStatus, str]:
+        decision = decide(self._facts(), Policy.of(self._order))
+        ended_at = workflow.now()
+        record = RoundRecord(
+            input=self._round,
+            started_at=self._started_at,
+            ended_at=ended_at,
+            frozen=self._frozen if isinstance(self._frozen, Frozen) else None,
+            scope=self._scope if isinstance(self._scope, ScopeResult) else None,
+            image=self._image if isinstance(self._image, Image) else None,
+            results=self._in_order(),
+            decision=decision,
+            notices=_notices(self._order),
+            head_sequence=self._head.sequence if self._head else 0,
+            head_hash=self._head.hash if self._head else "",
+        )
+        filed = await workflow.execute_activity_method(
+            ReportActivities.file, record, summary=f"report: {decision.verdict}", **options.REPORT
+        )
+        await self._record(
+            "audit_completed",
+            HARNESS,
+            {
+                "result": decision.verdict,
+                "outcome": decision.outcome,
+                "criteria": [item.id for item in self._items],
+                "reasons": [reason.code for reason in decision.reasons],
+                "trigger": decision.trigger,
+                "report": filed.report,
+            },
+        )
+        self._result = RoundResult(decision=decision, report=filed.report)
+        review = {RoundOutcome.VERIFIED: "approved", RoundOutcome.CHANGES_REQUESTED: "changes_requested"}
+        workflow.upsert_search_attributes(
+            [options.REVIEW_ATTRIBUTE.value_set(review.get(decision.outcome, "escalated"))]
+        )
+        return _node_status(decision), "; ".join(reason.text for reason in decision.reasons)
+
+    def _facts(self) -> Facts:
+        scope = self._scope if isinstance(self._scope, ScopeResult) else None
+        refused = self._frozen if isinstance(self._frozen, WorkspaceRefused) else None
+        return Facts(
+            expected=frozenset(item.id for item in self._items),
+            results=self._in_order(),
+            violations=tuple(f"{v.path}: {v.kind.replace('_', ' ')}" for v in scope.violations) if scope else (),
+            refused=str(refused) if refused else "",
+            unknown=self._unknown(),
+            subjective_required=frozenset(c.id for c in subjective_of(self._order) if c.required),
+            criteria=len(self._order.acceptance_criteria),
+        )
+
+    def _unknown(self) -> str:
+        """Why there is no tree to speak of, when there is none for a cause outside the worker's tree."""
+        for earlier in (self._frozen, self._scope):
+            if isinstance(earlier, Unavailable):
+                return f"{earlier.reason}. {earlier.next_step}"
+        return ""
+
+    def _in_order(self) -> tuple[CheckResult, ...]:
+        return tuple(self._results[item.id] for item in self._items if item.id in self._results)
+
+    async def _release(self) -> None:
+        """Let the sealed tree go; what cannot be reached now, the reaper removes later."""
+        if not isinstance(self._image, Image):
+            return
+        try:
+            await workflow.execute_activity_method(
+                SandboxActivities.release,
+                ReleaseInput(round=self._round.workflow_id),
+                summary="remove the sealed tree",
+                **options.RELEASE,
+            )
+        except ActivityError as error:
+            workflow.logger.warning("the sealed tree could not be removed yet: %s", error.cause)
+
+    async def _record(self, action: Action, actor: Actor, payload: dict[str, JsonValue]) -> None:
+        """One row of the trail, in its place: nothing goes on before it is stored."""
+        self._ordinal += 1
+        entry = TrailEntry(
+            workflow_id=self._round.workflow_id,
+            ordinal=self._ordinal,
+            session=self._round.session,
+            todo_id=self._round.todo,
+            attempt=self._round.attempt,
+            actor=actor,
+            action=action,
+            payload=payload,
+            correlation_id=self._round.workflow_id,
+            timestamp=workflow.now(),
+        )
+        ref = await workflow.execute_activity_method(
+            TrailActivities.append,
+            AppendInput(entry=entry, store=self._round.store),
+            summary=action,
+            **options.TRAIL,
+        )
+        if self._head is None or ref.sequence > self._head.sequence:
+            self._head = ref
+
+    def _step(self, key: str, status: NodeStatus, detail: str = "") -> None:
+        now = workflow.now()
+        times = {"started_at": now} if status == "running" else {"ended_at": now}
+        update = {"status": status, "detail": detail[:300], **times}
+        self._steps[key] = self._steps[key].model_copy(update=update)
+        lines = [f"- **{name}** {step.status} {step.detail}" for name, step in self._steps.items()]
+        workflow.set_current_details("\n".join(lines))
+
+
+def _outside(error: Unavailable | WorkspaceRefused) -> Unavailable:
+    """Only freezing may refuse the worker's tree; from anywhere else that would be a defect of ours."""
+    if isinstance(error, Unavailable):
+        return error
+    return Unavailable(Cause.SYSTEM_ERROR, error.reason, error.next_step)
+
+
+def _scope_detail(scope: ScopeResult) -> str:
+    parts = [f"{scope.changed_total} changed (+{scope.lines_added} -{scope.lines_removed})"]
+    for count, word in (
+        (scope.restored_total, "restored"),
+        (scope.dropped_total, "dropped"),
+        (scope.violations_total, "out of scope"),
+    ):
+        if count:
+            parts.append(f"{count} {word}")
+    return ", ".join(parts)
+
+
+def _notices(order: Order) -> tuple[str, ...]:
+    """What a reader of the report must know and no reason says."""
+    auditor = order.verification.auditor
+    if order.verification.objective_only or not auditor.enabled:
+        return ()
+    return ("no auditor model is configured: what machines can check decided alone",)
+
+
+def _node_status(decision: Decision) -> NodeStatus:
+    if decision.outcome is RoundOutcome.VERIFIED:
+        return "passed"
+    return "could_not_run" if decision.outcome is RoundOutcome.INCONCLUSIVE else "failed"
