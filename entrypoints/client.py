@@ -8,18 +8,18 @@ import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
-from adapters.config.settings import Settings
-from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError, WorkflowHandle
 from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
 from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.envconfig import ClientConfig
+from temporalio.envconfig import ClientConfig, ClientConnectConfig
 from temporalio.exceptions import ApplicationError, CancelledError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
+from adapters.config.settings import Settings
 from domain.base import canonical_json, sha256_hex
 from domain.errors import Cause, Unavailable
 from domain.events import Actor
@@ -42,7 +42,7 @@ RoundHandle = WorkflowHandle[VerificationWorkflow, RoundResult]
 
 async def connect(settings: Settings, address: str | None = None) -> Client:
     """A client for `address`, else for the configured server or profile. Raises `Unavailable` (server_unavailable)."""
-    config = ClientConfig.load_client_connect_config()
+    config = ClientConfig.load_client_connect_config() if settings.remote else ClientConnectConfig()
     config["target_host"] = address or settings.temporal_address or config.get("target_host", "127.0.0.1:7233")
     config.setdefault("namespace", settings.temporal_namespace)
     try:
@@ -61,7 +61,11 @@ async def register_search_attributes(client: Client) -> None:
     namespace = client.namespace
     operator = client.operator_service
     known = await operator.list_search_attributes(ListSearchAttributesRequest(namespace=namespace), timeout=RPC)
-    missing = {key.name: key.indexed_value_type for key in SEARCH_ATTRIBUTES if key.name not in known.custom_attributes}
+    missing = {
+        key.name: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
+        for key in SEARCH_ATTRIBUTES
+        if key.name not in known.custom_attributes
+    }
     if missing:
         request = AddSearchAttributesRequest(namespace=namespace, search_attributes=missing)
         await operator.add_search_attributes(request, timeout=RPC)

@@ -39,10 +39,10 @@ MAX_BACKOFF_SECONDS = 30.0
 log = structlog.get_logger()
 
 
-def server_binary(settings: Settings) -> str:
+def server_binary(configured: str | None) -> str:
     """The Temporal CLI: configured, on PATH, or the one installed beside this Python. Raises `Unavailable`."""
     beside = Path(sys.executable).parent / "temporal"
-    found = settings.temporal_binary or shutil.which("temporal") or (str(beside) if beside.exists() else None)
+    found = configured or shutil.which("temporal") or (str(beside) if beside.exists() else None)
     if found is None:
         raise Unavailable(
             Cause.SERVER_UNAVAILABLE,
@@ -124,7 +124,7 @@ class Host:
     def _server_command(self) -> list[str]:
         attributes = [f"--search-attribute={key.name}=Keyword" for key in SEARCH_ATTRIBUTES]
         return [
-            server_binary(self._settings),
+            server_binary(self._settings.temporal_binary),
             *("server", "start-dev", "--ip", "127.0.0.1", "--log-level", "warn"),
             *("--port", str(self._state.port), "--ui-port", str(self._state.ui_port)),
             *("--db-filename", str(self._files.root / "temporal.db"), "--sqlite-pragma", "journal_mode=wal"),

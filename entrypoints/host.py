@@ -13,11 +13,6 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import structlog
-from adapters.config.settings import Settings
-from adapters.evidence.folder import FolderStore
-from adapters.sandbox import DockerSandbox
-from adapters.snapshot import FileSnapshots, SnapshotLimits
-from adapters.trail import SqlTrail
 from temporalio.client import Client
 from temporalio.worker import Worker
 
@@ -27,12 +22,20 @@ from activities.sandbox import SandboxActivities
 from activities.snapshot import SnapshotActivities
 from activities.trail import TrailActivities
 from adapters.checkers import checkers
+from adapters.config.settings import Settings
+from adapters.evidence.folder import FolderStore
+from adapters.sandbox import DockerSandbox
+from adapters.snapshot.found import SnapshotLimits
+from adapters.snapshot.snapshots import FileSnapshots
+from adapters.trail import SqlTrail
 from domain.errors import Unavailable
 from workflows.options import SANDBOX_QUEUE, WORKFLOWS_QUEUE, workspace_queue
 from workflows.verification import VerificationWorkflow
 
 IMAGES_DIR = Path(__file__).resolve().parent.parent / "sandbox_images"
 REAP_SECONDS = 60.0
+BUSY_SECONDS = 8.0
+"""Less than an append's start-to-close timeout: a database that is busy is reported by us, not by a timeout."""
 STICKY = timedelta(seconds=1.5)
 """How long a task waits for a worker that has died before another may have it."""
 
@@ -59,7 +62,7 @@ def host_id() -> str:
 
 def build_trail(settings: Settings) -> SqlTrail:
     """The project's trail. Raises `Unavailable`."""
-    return SqlTrail(settings.database_url, settings.state_dir / "heads.jsonl")
+    return SqlTrail(settings.database_url, settings.state_dir / "heads.jsonl", busy_timeout=BUSY_SECONDS)
 
 
 def build_sandbox(settings: Settings, evidence: FolderStore) -> DockerSandbox:

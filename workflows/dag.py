@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,16 @@ async def run(nodes: Iterable[Node], work: Callable[[Node], Awaitable[None]]) ->
         await work(node)
         ended[node.name].set()
 
-    tasks = [asyncio.create_task(one(node)) for node in nodes]
+    await together(one(node) for node in nodes)
+
+
+async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Do all of it at once; after an exception, or when cancelled, nothing of it goes on behind the caller's back."""
+    tasks = [asyncio.create_task(part) for part in work]
     try:
         await asyncio.gather(*tasks)
     finally:
         for task in tasks:
-            task.cancel()
+            if not task.cancelling():
+                task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

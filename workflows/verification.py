@@ -207,7 +207,7 @@ class VerificationWorkflow:
         if isinstance(self._frozen, WorkspaceRefused):
             return "could_not_run", "no snapshot"
         if self._order.verification.mode == "parallel":
-            await asyncio.gather(*(self._run_item(item) for item in items))
+            await dag.together(self._run_item(item) for item in items)
         else:
             for item in items:
                 await self._run_item(item)

@@ -77,7 +77,7 @@ def _temporal() -> Finding:
         if state is not None:
             asyncio.run(connect(settings, state.address))
             return Finding("temporal", True, f"embedded, answers at {state.address}, Web UI {state.ui}")
-        return Finding("temporal", True, f"embedded, starts when needed: {server_binary(settings)}")
+        return Finding("temporal", True, f"embedded, starts when needed: {server_binary(settings.temporal_binary)}")
     except Unavailable as error:
         return Finding("temporal", False, error.reason, error.next_step)
 

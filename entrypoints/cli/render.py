@@ -107,7 +107,8 @@ def show_report(console: Console, report: Report, folder: Path, page: str, verbo
 
 def next_step(report: Report) -> str:
     """What a person, or the agent that claimed, does now."""
-    could_not = [r for r in (*report.criteria, *report.checks) if r.outcome == Outcome.COULD_NOT_RUN and r.required]
+    results: tuple[CriterionReport | CheckReport, ...] = (*report.criteria, *report.checks)
+    could_not = [r for r in results if r.outcome == Outcome.COULD_NOT_RUN and r.required]
     steps = {
         RoundOutcome.VERIFIED: "nothing: the work is countersigned.",
         RoundOutcome.CHANGES_REQUESTED: "change what is named above, then run the same command again.",

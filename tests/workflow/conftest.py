@@ -1,0 +1,200 @@
+"""A time-skipping Temporal server, and a worker whose ports are scripted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from pydantic import JsonValue
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker
+
+from activities.checks import CheckActivities
+from activities.report import ReportActivities
+from activities.sandbox import SandboxActivities
+from activities.snapshot import SnapshotActivities
+from activities.trail import TrailActivities
+from domain.base import canonical_json
+from domain.checks import Item, Observation, Outcome
+from domain.events import Actor
+from domain.messages import FreezeInput, Frozen, Image, RoundInput, ScopeInput, ScopeResult
+from domain.order import Order
+from domain.ports import CheckContext, Finding, Progress, RunRequest
+from domain.scope import ScopeReport, Violation
+from entrypoints.embedded import server_binary
+from tests.fakes.evidence import MemoryStore
+from tests.fakes.trail import MemoryTrail
+from workflows.options import SANDBOX_QUEUE, SEARCH_ATTRIBUTES, WORKFLOWS_QUEUE, workspace_queue
+from workflows.verification import VerificationWorkflow
+
+PASSED = Finding(outcome=Outcome.PASSED, code="ok", text="exit code 0", exit_code=0)
+FAILED = Finding(outcome=Outcome.FAILED, code="exit_code", text="exit code 1, expected 0", exit_code=1, stdout="boom\n")
+
+Said = Finding | Exception
+
+
+@dataclass
+class Script:
+    """What each port answers, and what was asked. A list is answered one after the other, its last one for ever."""
+
+    freeze: list[Exception] = field(default_factory=list)
+    prepare: list[Exception] = field(default_factory=list)
+    violations: tuple[Violation, ...] = ()
+    items: dict[str, list[Said]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    ran: list[str] = field(default_factory=list)
+    released: list[str] = field(default_factory=list)
+    running: int = 0
+    most_at_once: int = 0
+    cancelled: list[str] = field(default_factory=list)
+
+
+class ScriptedPorts:
+    """Snapshots, sandbox and every checker at once."""
+
+    def __init__(self, script: Script, store: MemoryStore) -> None:
+        self._script = script
+        self._store = store
+        self.type = "any"
+
+    def freeze(self, request: FreezeInput, progress: Progress) -> Frozen:
+        """Two trees by name only."""
+        if self._script.freeze:
+            raise self._script.freeze.pop(0)
+        return Frozen(head="h" * 64, base="b" * 64, head_files=2, head_bytes=20, base_files=2, dropped="d" * 64)
+
+    def assess(self, request: ScopeInput) -> ScopeResult:
+        """A report with the scripted violations."""
+        report = ScopeReport(violations=self._script.violations)
+        return ScopeResult(
+            tree="t" * 64,
+            tree_bytes=20,
+            report=self._store.put(report.model_dump_json().encode()),
+            diff=self._store.put(b"--- a/x\n+++ b/x\n"),
+            violations=report.violations,
+            violations_total=len(report.violations),
+        )
+
+    async def prepare(self, image: str, progress: Progress) -> Image:
+        """An image by name only."""
+        if self._script.prepare:
+            raise self._script.prepare.pop(0)
+        return Image(reference=image, id="sha256:1")
+
+    async def run(self, request: RunRequest) -> Observation:
+        """Checkers are scripted, so that nothing reaches this."""
+        raise AssertionError(request)
+
+    async def release(self, round: str) -> None:
+        """Note it."""
+        self._script.released.append(round)
+
+    async def reap(self) -> int:
+        """Nothing to reap."""
+        return 0
+
+    async def check(self, item: Item, context: CheckContext) -> Finding:
+        """The item's next answer, after its scripted seconds."""
+        script = self._script
+        script.ran.append(item.id)
+        script.running += 1
+        script.most_at_once = max(script.most_at_once, script.running)
+        try:
+            await asyncio.sleep(script.seconds.get(item.id, 0.05))
+        except asyncio.CancelledError:
+            script.cancelled.append(item.id)
+            raise
+        finally:
+            script.running -= 1
+        answers = script.items.get(item.id, [PASSED])
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@dataclass
+class House:
+    """A server, a worker on it, and what its ports did."""
+
+    client: Client
+    script: Script
+    trail: MemoryTrail
+    store: MemoryStore
+
+    def round(self, order: Order, attempt: int = 1) -> RoundInput:
+        """A round of `order`."""
+        return RoundInput(
+            session="local",
+            todo=order.id,
+            attempt=attempt,
+            order=order,
+            order_digest="0" * 64,
+            host="here",
+            store=self.trail.store_id(),
+            actor=Actor(role="human", identity="ann"),
+        )
+
+    def actions(self) -> list[str]:
+        """What the trail has, in order."""
+        return [row.action for row in self.trail.rows()]
+
+
+def order_of(order_id: str, **fields: JsonValue) -> Order:
+    """An order with an id, a workspace and a base, and whatever else is given."""
+    given = {"id": order_id, "content": "some work", "workspace": "/w", "base": "/b", **fields}
+    return Order.model_validate_json(canonical_json(given))
+
+
+@pytest.fixture(scope="session")
+async def server() -> AsyncIterator[WorkflowEnvironment]:
+    """The real server's time-skipping mode (DESIGN 6)."""
+    environment = await WorkflowEnvironment.start_time_skipping_v2(
+        dev_server_existing_path=server_binary(None),
+        dev_server_extra_args=["--dynamic-config-value", "frontend.WorkflowTimeSkippingEnabled=true"],
+        search_attributes=SEARCH_ATTRIBUTES,
+        data_converter=pydantic_data_converter,
+    )
+    async with environment:
+        yield environment
+
+
+@pytest.fixture
+async def house(server: WorkflowEnvironment) -> AsyncIterator[House]:
+    """A worker with scripted ports on the shared server."""
+    script, trail, store = Script(), MemoryTrail(), MemoryStore()
+    async with working(server.client, script, trail, store):
+        yield House(client=server.client, script=script, trail=trail, store=store)
+
+
+@asynccontextmanager
+async def working(client: Client, script: Script, trail: MemoryTrail, store: MemoryStore) -> AsyncIterator[None]:
+    """Workers for every queue."""
+    ports = ScriptedPorts(script, store)
+    sandbox, snapshot = SandboxActivities(ports), SnapshotActivities(ports)
+    kinds = ("file_exists", "file_contains", "command_exit_zero", "command_output", "python_call")
+    checks = CheckActivities(dict.fromkeys(kinds, ports), store)
+    queues: dict[str, list[Callable[..., object]]] = {
+        WORKFLOWS_QUEUE: [TrailActivities(trail).append, ReportActivities(store).file, snapshot.assess],
+        workspace_queue("here"): [snapshot.freeze],
+        SANDBOX_QUEUE: [sandbox.prepare, sandbox.release, checks.run],
+    }
+    with ThreadPoolExecutor() as executor:
+        workers = [
+            Worker(
+                client,
+                task_queue=queue,
+                workflows=[VerificationWorkflow] if queue == WORKFLOWS_QUEUE else [],
+                activities=activities,
+                activity_executor=executor,
+            )
+            for queue, activities in queues.items()
+        ]
+        async with workers[0], workers[1], workers[2]:
+            yield
