@@ -20,25 +20,36 @@ from pydantic import (
     model_validator,
 )
 
-from domain.base import Value
-from domain.fields import Command, EnvironmentVariables, Identifier, RelativePath, Seconds, wrong
+from domain.base import Value, canonical_json
+from domain.fields import Command, EnvironmentVariables, Identifier, PythonName, RelativePath, Seconds, quoted, wrong
+
+MAX_CASES_BYTES = 1024 * 1024
 
 
 def _pattern(text: str) -> str:
     try:
         re.compile(text)
-    except re.error as error:
-        raise wrong(f"{text!r} does not compile: {error}", "a regular expression of Python's re module") from error
+    except (re.error, OverflowError, RecursionError) as error:
+        raise wrong(
+            f"{quoted(text)} does not compile: {str(error)[:100]}", "a regular expression of Python's re module"
+        ) from error
     return text
 
 
-Pattern = Annotated[str, Field(min_length=1), AfterValidator(_pattern)]
+Pattern = Annotated[
+    str,
+    Field(min_length=1, description="text that is a regular expression of Python's re module"),
+    AfterValidator(_pattern),
+]
 
 
 class Part(Value):
     """A part of an order: strict, so that 'yes' is no boolean and '60' no number."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    other_names: ClassVar[dict[str, str]] = {}
+    """Further spellings of fields that a file may use."""
 
 
 class _Criterion(Part):
@@ -123,13 +134,16 @@ class PythonCase(Part):
     args: list[JsonValue] = []
     kwargs: dict[str, JsonValue] = {}
     returns: JsonValue = None
-    raises: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$")
+    raises: PythonName | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _one_expectation(cls, data: Any) -> Any:
         if isinstance(data, dict) and ("returns" in data) == ("raises" in data):
-            raise wrong("a case has exactly one expectation", "either returns or raises")
+            given = "both returns and raises" if "returns" in data else "neither returns nor raises"
+            raise wrong(given, "one of the two in a case")
+        if isinstance(data, dict) and "raises" in data and data["raises"] is None:
+            raise wrong("raises is null", "the name of an exception, or returns: null", at=("raises",))
         return data
 
     @model_serializer(mode="wrap")
@@ -144,9 +158,16 @@ class PythonCallParams(Part):
     """`path` is the folder of the tree that goes on the import path; `function` may be dotted (`Class.method`)."""
 
     path: RelativePath = "."
-    module: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$")
-    function: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$")
+    module: PythonName
+    function: PythonName
     cases: list[PythonCase] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _cases_are_small(self) -> PythonCallParams:
+        size = len(canonical_json([case.model_dump(mode="json") for case in self.cases]))
+        if size > MAX_CASES_BYTES:
+            raise wrong(f"{size} bytes of cases", f"at most {MAX_CASES_BYTES} as JSON", at=("cases",))
+        return self
 
 
 class PythonCall(_Criterion):
@@ -174,6 +195,7 @@ class Subjective(_Criterion):
             raise wrong(
                 "a subjective criterion without a description",
                 "a description that a judge can hold the work against",
+                at=("description",),
             )
         return self
 
@@ -189,4 +211,12 @@ CRITERION_TYPES = (
     "command_output",
     "python_call",
     "subjective",
+)
+LATER_CRITERION_TYPES = (
+    "cli_io",
+    "http_response",
+    "api_response",
+    "git_commit_exists",
+    "pr_exists",
+    "pr_merged",
 )

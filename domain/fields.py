@@ -3,33 +3,53 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
+SHOWN = 48
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _ORDER_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SIZE = re.compile(r"([1-9][0-9]*)([kmgKMG]?)[bB]?")
+_SIZE = re.compile(r"([1-9][0-9]{0,14})([kmgKMG]?)[bB]?")
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]*")
+_PYTHON_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
-def wrong(what: str, expected: str) -> PydanticCustomError:
-    """An error with the two halves that a person needs: what is wrong and what was expected."""
-    return PydanticCustomError("order", "{what}, expected {expected}", {"what": what, "expected": expected})
+def wrong(what: str, expected: str, at: tuple[str | int, ...] = ()) -> PydanticCustomError:
+    """An error with the two halves that a person needs: what is wrong and what was expected.
+
+    `at` leads from the value that is validated to the part of it that is wrong.
+    """
+    return PydanticCustomError("order", "{what}, expected {expected}", {"what": what, "expected": expected, "at": at})
+
+
+def quoted(text: str) -> str:
+    """`text` in quotes, escaped, cut where it is long: as a message on one line has it."""
+    return repr(text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}...")
+
+
+def not_yet(value: Any) -> Any:
+    """Refuses whatever is not empty, for parts of the contract that a later version brings."""
+    if value:
+        raise wrong("is not supported by this version", "it to be left out")
+    return value
 
 
 def _identifier(text: str) -> str:
     if text and not _IDENTIFIER.fullmatch(text):
-        raise wrong(f"{text!r} is no id", "letters, digits, '.', '_' and '-', at most 100, first a letter or digit")
+        raise wrong(
+            f"{quoted(text)} is no id", "letters, digits, '.', '_' and '-', at most 100, first a letter or digit"
+        )
     return text
 
 
 def _order_id(text: str) -> str:
     if text and not _ORDER_ID.fullmatch(text):
-        raise wrong(f"{text!r} is no id", "a-z, 0-9 and '-', at most 100, first a letter or digit")
+        raise wrong(f"{quoted(text)} is no id", "a-z, 0-9 and '-', at most 100, first a letter or digit")
     return text
 
 
@@ -46,9 +66,9 @@ def _inside(text: str) -> str:
     if not text:
         raise wrong("an empty path", "a path relative to the tree's root")
     if text.startswith("/") or re.match(r"[A-Za-z]:[\\/]", text):
-        raise wrong(f"{text!r} is absolute", "a path relative to the tree's root")
+        raise wrong(f"{quoted(text)} is absolute", "a path relative to the tree's root")
     if ".." in text.split("/"):
-        raise wrong(f"{text!r} climbs out of the tree", "a path inside the tree")
+        raise wrong(f"{quoted(text)} climbs out of the tree", "a path inside the tree")
     if "\0" in text:
         raise wrong("a path with a NUL character", "a path inside the tree")
     return text
@@ -62,15 +82,15 @@ def _scope_pattern(text: str) -> str:
 def _variables(variables: dict[str, str]) -> dict[str, str]:
     for name, value in variables.items():
         if not _VARIABLE.fullmatch(name):
-            raise wrong(f"{name!r} is no variable name", "letters, digits and '_', first no digit")
+            raise wrong(f"{quoted(name)} is no variable name", "letters, digits and '_', first no digit", at=(name,))
         if "\0" in value:
-            raise wrong(f"the value of {name} has a NUL character", "text")
+            raise wrong("the value has a NUL character", "text", at=(name,))
     return variables
 
 
 def _size(text: str) -> str:
     if not _SIZE.fullmatch(text):
-        raise wrong(f"{text!r} is no size", "a whole number with k, m or g, such as 512m")
+        raise wrong(f"{quoted(text)} is no size", "a whole number with k, m or g, such as 512m")
     return text
 
 
@@ -83,16 +103,37 @@ def size_in_bytes(text: str) -> int:
 
 def _image(text: str) -> str:
     if not _IMAGE.fullmatch(text):
-        raise wrong(f"{text!r} is no image", "a folder of sandbox_images/ or an image reference")
+        raise wrong(f"{quoted(text)} is no image", "a folder of sandbox_images/ or an image reference")
     return text
 
 
-Identifier = Annotated[str, AfterValidator(_identifier)]
-OrderId = Annotated[str, AfterValidator(_order_id)]
-Command = Annotated[str, AfterValidator(_command)]
-RelativePath = Annotated[str, AfterValidator(_inside)]
-ScopePattern = Annotated[str, AfterValidator(_scope_pattern)]
-EnvironmentVariables = Annotated[dict[str, str], AfterValidator(_variables)]
-Size = Annotated[str, AfterValidator(_size)]
-Image = Annotated[str, AfterValidator(_image)]
-Seconds = Annotated[float, Field(gt=0, le=604_800)]
+def bytes_between(least: str, most: str) -> Callable[[str], str]:
+    """A validator that holds a size within two others, both included."""
+
+    def held(text: str) -> str:
+        if not size_in_bytes(least) <= size_in_bytes(text) <= size_in_bytes(most):
+            raise wrong(f"{quoted(text)} is out of bounds", f"a size from {least} to {most}")
+        return text
+
+    return held
+
+
+def _python_name(text: str) -> str:
+    if not _PYTHON_NAME.fullmatch(text):
+        raise wrong(f"{quoted(text)} is no name of Python's", "a name, dotted where it is inside another")
+    return text
+
+
+# A description completes "expected ...": it is what somebody reads who wrote something else there.
+Identifier = Annotated[str, AfterValidator(_identifier), Field(description="text that is an id, such as AC-1")]
+OrderId = Annotated[str, AfterValidator(_order_id), Field(description="text that is an id, such as wo-is-prime")]
+Command = Annotated[str, AfterValidator(_command), Field(description="text that is a shell command")]
+RelativePath = Annotated[str, AfterValidator(_inside), Field(description="text that is a path inside the tree")]
+ScopePattern = Annotated[str, AfterValidator(_scope_pattern), Field(description="text that is a gitignore pattern")]
+EnvironmentVariables = Annotated[
+    dict[str, str], AfterValidator(_variables), Field(description="an object of variable names and texts")
+]
+Size = Annotated[str, AfterValidator(_size), Field(description="a whole number with k, m or g, such as 512m")]
+Image = Annotated[str, AfterValidator(_image), Field(description="text: a folder of sandbox_images/ or an image")]
+PythonName = Annotated[str, AfterValidator(_python_name), Field(description="text that is a name, dotted or not")]
+Seconds = Annotated[float, Field(gt=0, le=604_800, description="seconds: a number above 0 and at most 604800")]

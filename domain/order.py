@@ -7,11 +7,11 @@ Whether the workspace and the base exist is checked where they are read, by `ada
 from __future__ import annotations
 
 import re
-from collections import Counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
+from domain.base import canonical_json, sha256_hex
 from domain.criteria import Criterion, Part
 from domain.fields import (
     Command,
@@ -23,21 +23,34 @@ from domain.fields import (
     ScopePattern,
     Seconds,
     Size,
+    bytes_between,
+    not_yet,
+    quoted,
     wrong,
 )
+
+MAX_ITEMS = 200
 
 Domain = Literal["docs", "system", "refactor", "polish", "security", "finance", "legal", "deploy", "infra", "unknown"]
 
 
-def _not_yet(value: Any) -> Any:
-    if value:
-        raise wrong("is not supported by this version", "nothing here, or a later version")
+_COMMAND_WORDS = re.compile(r"[^\s;&|()'\"`]+")
+
+
+def _only_off(value: str) -> str:
+    if value != "off":
+        raise wrong(f"{value!r} is not supported by this version", "off")
     return value
+
+
+def _runs_pytest(command: str) -> bool:
+    """Whether a word of `command` is pytest: by name, by path, or after `-m`."""
+    return any(word.rpartition("/")[2] in ("pytest", "py.test") for word in _COMMAND_WORDS.findall(command))
 
 
 def _commit_id(text: str) -> str:
     if not re.fullmatch(r"[0-9a-f]{40}", text):
-        raise wrong(f"{text!r} is a name that can move", "a full commit id of 40 hexadecimal digits")
+        raise wrong(f"{quoted(text)} is a name that can move", "a full commit id of 40 hexadecimal digits")
     return text
 
 
@@ -68,19 +81,19 @@ class Environment(Part):
     """Where commands run: `image` is a folder of sandbox_images/ or any image reference."""
 
     image: Image = "python"
-    setup: Annotated[list[Command], AfterValidator(_not_yet)] = []
-    inputs: Annotated[list[RelativePath], AfterValidator(_not_yet)] = []
-    secrets: Annotated[list[str], AfterValidator(_not_yet)] = []
-    build: Annotated[list[Command], AfterValidator(_not_yet)] = []
+    setup: Annotated[list[Command], AfterValidator(not_yet)] = []
+    inputs: Annotated[list[RelativePath], AfterValidator(not_yet)] = []
+    secrets: Annotated[list[str], AfterValidator(not_yet)] = []
+    build: Annotated[list[Command], AfterValidator(not_yet)] = []
 
 
 class Resources(Part):
     """What one container may use. `disk` bounds each of its writable folders."""
 
-    memory: Size = "512m"
+    memory: Annotated[Size, AfterValidator(bytes_between("6m", "1024g"))] = "512m"
     cpus: float = Field(default=1.0, gt=0, le=256)
     pids: int = Field(default=256, ge=8, le=32768)
-    disk: Size = "400m"
+    disk: Annotated[Size, AfterValidator(bytes_between("64k", "1024g"))] = "400m"
 
 
 class Scope(Part):
@@ -93,7 +106,10 @@ class Scope(Part):
 
 
 class Check(Part):
-    """A command whose exit code is the verdict. `timeout` in seconds. Source: seed `authority` 3.3."""
+    """A command whose exit code is the verdict. `timeout` in seconds. Source: seed `authority` 3.3.
+
+    A command that runs pytest is of the kind pytest unless it says otherwise (CONTRACT "An order").
+    """
 
     name: Identifier = Field(min_length=1)
     kind: Literal["pytest", "command"] = "command"
@@ -102,8 +118,16 @@ class Check(Part):
     env: EnvironmentVariables = {}
     required: bool = True
     timeout: Seconds = 300.0
-    fail_to_pass: Annotated[list[str], AfterValidator(_not_yet)] = []
+    fail_to_pass: Annotated[list[str], AfterValidator(not_yet)] = []
     pass_to_pass: Literal["base"] = "base"
+    control: Annotated[dict[str, Any] | None, AfterValidator(not_yet)] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _kind_by_command(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "kind" not in data and isinstance(data.get("command"), str):
+            return {**data, "kind": "pytest" if _runs_pytest(data["command"]) else "command"}
+        return data
 
 
 class Auditor(Part):
@@ -128,11 +152,11 @@ class Verification(Part):
     enabled: bool = True
     mode: Literal["parallel", "sequence"] = "parallel"
     checks: list[Check] = []
-    tests: Annotated[list[str], AfterValidator(_not_yet)] = []
+    tests: Annotated[list[str], AfterValidator(not_yet)] = []
     auditor: Auditor = Auditor()
     objective_only: bool = False
     confidence_threshold: float = Field(default=0.7, ge=0, le=1)
-    probe: Literal["off"] = "off"
+    probe: Annotated[Literal["off", "revert", "mutate"], AfterValidator(_only_off)] = "off"
     retry: Retry = Retry()
     require_all_pass: bool = True
     min_criteria: int = Field(default=0, ge=0)
@@ -140,12 +164,14 @@ class Verification(Part):
     without_checks: Literal["needs_human", "warn"] = "needs_human"
     on_auditor_crash: Literal["soft_fail", "escalate"] = "soft_fail"
 
+    other_names: ClassVar[dict[str, str]] = {"verifier": "auditor"}
+
     @model_validator(mode="before")
     @classmethod
     def _verifier_is_an_alias(cls, data: Any) -> Any:
         if isinstance(data, dict) and "verifier" in data:
             if "auditor" in data:
-                raise wrong("both auditor and its alias verifier", "one of the two")
+                raise wrong("both auditor and its alias verifier", "one of the two", at=("verifier",))
             data = dict(data)
             data["auditor"] = data.pop("verifier")
         return data
@@ -179,7 +205,7 @@ class OverridePolicy(Part):
 class FixLoop(Part):
     """The loop of verify and repair. Source: seed `fix loop`."""
 
-    enabled: Annotated[bool, AfterValidator(_not_yet)] = False
+    enabled: Annotated[bool, AfterValidator(not_yet)] = False
     max_loops: int = Field(default=3, ge=1)
     max_cost_usd: float = Field(default=5.0, ge=0)
 
@@ -201,9 +227,14 @@ class Order(Part):
     safeguards: Safeguards = Safeguards()
     override_policy: OverridePolicy = OverridePolicy()
     fix_loop: FixLoop = FixLoop()
-    depends_on: Annotated[list[str], AfterValidator(_not_yet)] = []
-    subtasks: Annotated[list[Any], AfterValidator(_not_yet)] = []
-    worker: Annotated[dict[str, Any] | None, AfterValidator(_not_yet)] = None
+    depends_on: Annotated[list[str], AfterValidator(not_yet)] = []
+    subtasks: Annotated[list[Any], AfterValidator(not_yet)] = []
+    worker: Annotated[dict[str, Any] | None, AfterValidator(not_yet)] = None
+
+    @property
+    def digest(self) -> str:
+        """What verdicts bind: the SHA-256 of the order's canonical JSON, defaults included."""
+        return sha256_hex(canonical_json(self.model_dump(mode="json")))
 
     @model_validator(mode="before")
     @classmethod
@@ -212,15 +243,32 @@ class Order(Part):
         if not isinstance(data, dict) or not isinstance(data.get("acceptance_criteria"), list):
             return data
         numbered = [
-            {"id": f"AC-{place}", **criterion} if isinstance(criterion, dict) else criterion
+            {**criterion, "id": f"AC-{place}"}
+            if isinstance(criterion, dict) and criterion.get("id", "") == ""
+            else criterion
             for place, criterion in enumerate(data["acceptance_criteria"], start=1)
         ]
         return {**data, "acceptance_criteria": numbered}
 
     @model_validator(mode="after")
+    def _items_fit(self) -> Order:
+        criteria, checks = self.acceptance_criteria, self.verification.checks
+        if len(criteria) + len(checks) > MAX_ITEMS:
+            longer = ("acceptance_criteria",) if len(criteria) >= len(checks) else ("verification", "checks")
+            raise wrong(f"{len(criteria) + len(checks)} criteria and checks", f"at most {MAX_ITEMS}", at=longer)
+        return self
+
+    @model_validator(mode="after")
     def _names_are_unique(self) -> Order:
-        names = [c.id for c in self.acceptance_criteria] + [c.name for c in self.verification.checks]
-        twice = [name for name, times in Counter(names).items() if times > 1]
-        if twice:
-            raise wrong(f"{twice[0]!r} names two criteria or checks", "ids and names that are all different")
+        names: list[tuple[str, tuple[str | int, ...]]] = [
+            *((c.id, ("acceptance_criteria", i, "id")) for i, c in enumerate(self.acceptance_criteria)),
+            *((c.name, ("verification", "checks", i, "name")) for i, c in enumerate(self.verification.checks)),
+        ]
+        seen: set[str] = set()
+        for name, place in names:
+            if name in seen:
+                raise wrong(
+                    f"{quoted(name)} names two criteria or checks", "ids and names that are all different", at=place
+                )
+            seen.add(name)
         return self

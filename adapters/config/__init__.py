@@ -1,0 +1,1 @@
+"""What people write, read into values: orders, `countersign.toml`, environment variables."""

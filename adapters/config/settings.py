@@ -1,0 +1,178 @@
+"""The settings of one project on one machine: built in, then `countersign.toml`, then the environment; later wins."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import platformdirs
+from pydantic import AfterValidator, AliasChoices, Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from adapters.config.explain import expects, field_slot
+from adapters.config.problems import given
+from adapters.config.project_file import (
+    PROJECT_FILE,
+    Count,
+    DatabaseUrl,
+    Grace,
+    Parallelism,
+    Text,
+    read_project_file,
+)
+from domain.base import sha256_hex
+from domain.errors import Malformed, Problem
+from domain.fields import Seconds, quoted
+
+PREFIX = "COUNTERSIGN_"
+ENVIRONMENT = "environment"
+"""Stands for a file's name in the problems of variables."""
+
+MIN_PARALLELISM = 4
+MIB = 1024 * 1024
+
+
+def _absolute(path: Path) -> Path:
+    try:
+        return path.expanduser().resolve()
+    except (OSError, RuntimeError) as error:
+        raise ValueError("no folder can be there") from error
+
+
+Folder = Annotated[Path, Field(description="a path"), AfterValidator(_absolute)]
+
+
+def _state_dir(settings: dict[str, Any]) -> Path:
+    """A folder of the user's own for each project, named so that a person finds it."""
+    root: Path = settings["project"]
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", root.name) or "root"
+    return platformdirs.user_state_path("countersign") / f"{name}-{sha256_hex(os.fsencode(root))[:8]}"
+
+
+def _parallelism() -> int:
+    return max(MIN_PARALLELISM, os.cpu_count() or 1)
+
+
+class Settings(BaseSettings):
+    """What composition needs to know; all paths are absolute, durations in seconds. Source: DESIGN 5 to 7.
+
+    Each field is a variable `COUNTERSIGN_<FIELD>`. `base_image` of None means the one that Countersign builds.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", populate_by_name=True
+    )
+
+    project: Folder
+    state_dir: Folder = Field(default_factory=_state_dir)
+    temporal_address: Text | None = Field(
+        default=None, validation_alias=AliasChoices("COUNTERSIGN_TEMPORAL_ADDRESS", "TEMPORAL_ADDRESS")
+    )
+    temporal_profile: Text | None = Field(default=None, validation_alias=AliasChoices("TEMPORAL_PROFILE"))
+    temporal_namespace: Text = "default"
+    temporal_binary: Text | None = None
+    database_url: DatabaseUrl = Field(default_factory=lambda settings: f"sqlite:///{settings['state_dir']}/trail.db")
+    evidence_dir: Folder = Field(default_factory=lambda settings: settings["state_dir"] / "evidence")
+    docker_host: Text | None = Field(
+        default=None, validation_alias=AliasChoices("COUNTERSIGN_DOCKER_HOST", "DOCKER_HOST")
+    )
+    parallelism: Parallelism = Field(default_factory=_parallelism)
+    base_image: Text | None = None
+    max_files: Count = 100_000
+    max_file_bytes: Count = 256 * MIB
+    max_total_bytes: Count = 1024 * MIB
+    idle_timeout: Seconds = 900.0
+    drain_timeout: Grace = 30.0
+
+    @property
+    def remote(self) -> bool:
+        """Whether somebody's own Temporal server is used, by address or by profile, and not the embedded one."""
+        return self.temporal_address is not None or self.temporal_profile is not None
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - pydantic-settings names the parameters
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - never a source here
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - never a source here
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The environment, then what was read from the file; nothing else."""
+        return env_settings, init_settings
+
+
+def load_settings(start: Path | None = None) -> Settings:
+    """The settings of the project around `start` (default: the current directory). Raises `Malformed`.
+
+    The project is `COUNTERSIGN_PROJECT`, else the nearest folder from `start` up with a `countersign.toml` or a `.git`.
+    """
+    root = _project_root(start or Path.cwd())
+    misspelt = _misspelt_variables()
+    if misspelt:
+        raise Malformed(misspelt)
+    file = root / PROJECT_FILE
+    configured = read_project_file(file).as_settings(root) if file.exists() else {}
+    try:
+        return Settings(**{**configured, "project": root})
+    except ValidationError as error:
+        raise Malformed(_explain(error)) from error
+
+
+def _project_root(start: Path) -> Path:
+    named = os.environ.get(f"{PREFIX}PROJECT")
+    if named:
+        root = Path(named).absolute()
+        if not root.is_dir():
+            raise Malformed(
+                [_problem(f"{PREFIX}PROJECT", f"{quoted(named)} is no directory", "expected a project's folder")]
+            )
+        return root.resolve()
+    start = start.resolve()
+    marks = (PROJECT_FILE, ".git")
+    found = (folder for folder in (start, *start.parents) if any((folder / mark).exists() for mark in marks))
+    return next(found, start)
+
+
+def _variables(field: str) -> list[str]:
+    """The variables that set a field, the strongest first."""
+    alias = Settings.model_fields[field].validation_alias
+    return [str(name) for name in alias.choices] if isinstance(alias, AliasChoices) else [f"{PREFIX}{field.upper()}"]
+
+
+def _misspelt_variables() -> list[Problem]:
+    """Variables that are nearly ours. Others with our prefix may be meant for another version or a worker."""
+    known = {name for field in Settings.model_fields for name in _variables(field)}
+    # Without the prefix, which makes any two of them look alike.
+    tails = [name.removeprefix(PREFIX) for name in known if name.startswith(PREFIX)]
+    problems = []
+    for name in sorted(os.environ):
+        if name.startswith(PREFIX) and name not in known:
+            nearest = difflib.get_close_matches(name.removeprefix(PREFIX), tails, n=1, cutoff=0.8)
+            problems += [_problem(name, "unknown variable", f"did you mean {PREFIX}{tail}?") for tail in nearest]
+    return problems
+
+
+def _explain(error: ValidationError) -> list[Problem]:
+    """Problems of variables: what the file says has been validated before, more strictly."""
+    fields = {name: field for field in Settings.model_fields for name in (field, *_variables(field))}
+    problems = []
+    for details in error.errors(include_url=False):
+        field = fields[str(details["loc"][0])]
+        if details["type"] == "default_factory_not_called":
+            continue
+        variable = next((name for name in _variables(field) if os.environ.get(name)), _variables(field)[0])
+        context = details.get("ctx", {})
+        if details["type"] == "order":
+            problems.append(_problem(variable, context["what"], f"expected {context['expected']}"))
+        else:
+            expected = expects(field_slot(Settings.model_fields[field]))
+            problems.append(_problem(variable, given(details["input"]), f"expected {expected}"))
+    return problems
+
+
+def _problem(variable: str, what: str, expected: str) -> Problem:
+    return Problem(file=ENVIRONMENT, line=1, field=variable, what=what, expected=expected)

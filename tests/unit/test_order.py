@@ -1,0 +1,151 @@
+"""The order's own rules: defaults, aliases, numbering, unique names, bounds, and what a later version brings."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from domain.criteria import PythonCase
+from domain.order import MAX_ITEMS, BaseRevision, Check, Order
+
+
+def order(**fields: Any) -> Order:
+    return Order.model_validate_json(json.dumps({"content": "do it", **fields}))
+
+
+def told(**fields: Any) -> str:
+    """What the only error of an order says."""
+    with pytest.raises(ValidationError) as caught:
+        order(**fields)
+    (error,) = caught.value.errors()
+    return f"{'.'.join(map(str, (*error['loc'], *error['ctx'].get('at', ()))))}: {error['msg']}"
+
+
+FILE = {"type": "file_exists", "params": {"path": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("pytest", "pytest"),
+        ("python -m pytest -q tests/", "pytest"),
+        (".venv/bin/pytest tests", "pytest"),
+        ("cd a && pytest", "pytest"),
+        ("(pytest;true)", "pytest"),
+        ("sh -c 'pytest -q'", "pytest"),
+        ("ruff check src", "command"),
+        ("python run_pytest.py", "command"),
+        ("echo pytest-cov", "command"),
+    ],
+)
+def test_a_check_that_runs_pytest_is_of_that_kind(command: str, kind: str) -> None:
+    assert Check(name="c", command=command).kind == kind
+
+
+def test_a_check_may_say_its_kind() -> None:
+    assert Check(name="c", kind="command", command="pytest").kind == "command"
+
+
+def test_criteria_without_an_id_are_named_after_their_place() -> None:
+    ids = [
+        c.id for c in order(acceptance_criteria=[FILE, {**FILE, "id": "mine"}, {**FILE, "id": ""}]).acceptance_criteria
+    ]
+    assert ids == ["AC-1", "mine", "AC-3"]
+
+
+def test_verifier_is_another_name_of_auditor() -> None:
+    assert order(verification={"verifier": {"enabled": False}}).verification.auditor.enabled is False
+    assert "one of the two" in told(verification={"verifier": {}, "auditor": {}})
+
+
+def test_names_are_unique_over_criteria_and_checks() -> None:
+    problem = told(
+        acceptance_criteria=[{**FILE, "id": "same"}], verification={"checks": [{"name": "same", "command": "x"}]}
+    )
+    assert problem.startswith("verification.checks.0.name: 'same' names two")
+
+
+def test_the_number_of_items_is_bounded() -> None:
+    checks = [{"name": f"c{n}", "command": "true"} for n in range(MAX_ITEMS - 1)]
+    assert len(order(acceptance_criteria=[FILE], verification={"checks": checks}).verification.checks) == 199
+    problem = told(acceptance_criteria=[FILE, FILE], verification={"checks": checks})
+    assert problem == "verification.checks: 201 criteria and checks, expected at most 200"
+
+
+def test_the_cases_are_bounded() -> None:
+    cases = [{"args": ["x" * 600_000], "returns": 1}] * 2
+    params = {"module": "m", "function": "f", "cases": cases}
+    problem = told(acceptance_criteria=[{"type": "python_call", "params": params}])
+    assert problem.startswith("acceptance_criteria.0.python_call.params.cases: 12000")
+
+
+@pytest.mark.parametrize("case", [{}, {"returns": 1, "raises": "X"}, {"raises": None}])
+def test_a_case_has_one_expectation(case: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        PythonCase.model_validate(case)
+
+
+@pytest.mark.parametrize("case", [{"returns": None}, {"raises": "ValueError"}, {"args": [1], "returns": {"a": [1.5]}}])
+def test_a_case_comes_back_as_it_was(case: dict[str, Any]) -> None:
+    dumped = PythonCase.model_validate(case).model_dump(mode="json")
+    assert {name: value for name, value in dumped.items() if value or name in case} == case
+    assert PythonCase.model_validate(dumped).model_dump(mode="json") == dumped
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"environment": {"setup": ["x"]}},
+        {"environment": {"inputs": ["x"]}},
+        {"environment": {"secrets": ["x"]}},
+        {"environment": {"build": ["x"]}},
+        {"verification": {"tests": ["x"]}},
+        {"verification": {"probe": "mutate"}},
+        {"verification": {"checks": [{"name": "n", "command": "x", "fail_to_pass": ["x"]}]}},
+        {"verification": {"checks": [{"name": "n", "command": "x", "control": {"patch": "x"}}]}},
+        {"fix_loop": {"enabled": True}},
+        {"depends_on": ["x"]},
+        {"subtasks": [{}]},
+        {"worker": {"command": "x"}},
+    ],
+)
+def test_what_a_later_version_brings_is_refused_by_name(fields: dict[str, Any]) -> None:
+    assert "not supported by this version" in told(**fields)
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../up", "a/../../b", "", "C:\\x", "a\0b"])
+def test_paths_stay_inside_the_tree(path: str) -> None:
+    assert "path" in told(acceptance_criteria=[{"type": "file_exists", "params": {"path": path}}])
+
+
+@pytest.mark.parametrize("size", ["512", "5m", "0m", "-1m", "1.5g", "m", "2000g", "9" * 5000 + "g", 512])
+def test_memory_is_a_size_that_the_engine_takes(size: object) -> None:
+    with pytest.raises(ValidationError):
+        order(resources={"memory": size})
+    assert order(resources={"memory": "6M"}).resources.memory == "6M"
+
+
+def test_a_revision_is_a_full_commit_id() -> None:
+    base = order(base={"repository": "r", "revision": "0" * 40}).base
+    assert base == BaseRevision(repository="r", revision="0" * 40)
+    for name in ("main", "v1.0", "0" * 39, "A" * 40, "HEAD~1"):
+        assert "a name that can move" in told(base={"repository": "r", "revision": name})
+
+
+@pytest.mark.parametrize("pattern", ["(", "a{99999999999999999999}", "[", "(?P<a>x)(?P<a>y)"])
+def test_a_pattern_compiles(pattern: str) -> None:
+    assert "does not compile" in told(
+        acceptance_criteria=[{"type": "file_contains", "params": {"path": "a", "pattern": pattern}}]
+    )
+
+
+def test_an_order_survives_its_own_json() -> None:
+    first = order(
+        acceptance_criteria=[FILE, {"type": "subjective", "description": "nice"}],
+        verification={"checks": [{"name": "t", "command": "pytest"}]},
+        base={"repository": "r", "revision": "0" * 40},
+    )
+    assert Order.model_validate_json(first.model_dump_json()) == first

@@ -1,0 +1,339 @@
+"""Settings: which project, what overrules what, and one clear line for each thing that is wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from adapters.config.project_file import ProjectFile
+from adapters.config.settings import Settings, load_settings
+from domain.errors import Malformed
+
+MIB = 1024 * 1024
+
+WHOLE_FILE = """
+[temporal]
+address = "server:7233"
+namespace = "team"
+binary = "/opt/temporal"
+[database]
+url = "postgresql://db/trail"
+[evidence]
+dir = "evidence"
+[sandbox]
+docker_host = "tcp://engine:2375"
+parallelism = 3
+base_image = "base:1"
+[limits]
+max_files = 10
+max_file_bytes = 20
+max_total_bytes = 30
+[host]
+idle_timeout = 40
+drain_timeout = 0
+"""
+
+
+@pytest.fixture(autouse=True)
+def _an_empty_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        if name.startswith(("COUNTERSIGN_", "TEMPORAL_", "DOCKER_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+def problems(start: Path) -> list[str]:
+    with pytest.raises(Malformed) as caught:
+        load_settings(start)
+    return str(caught.value).replace(f"{start}/", "").splitlines()
+
+
+def file_problems(project: Path, text: str) -> list[str]:
+    (project / "countersign.toml").write_text(text)
+    return [line.removeprefix("countersign.toml:") for line in problems(project)]
+
+
+class TestTheProject:
+    @pytest.mark.parametrize("mark", ["countersign.toml", ".git"])
+    def test_is_the_nearest_folder_with_a_mark(self, project: Path, mark: str) -> None:
+        inner = project / "a" / "b"
+        inner.mkdir(parents=True)
+        (project.parent / ".git").mkdir()
+        (project / mark).touch()  # a linked work tree's .git is a file
+        assert load_settings(inner).project == project
+        assert load_settings(project).project == project
+
+    def test_is_where_one_stands_without_any_mark(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(project)
+        assert load_settings().project == project
+
+    def test_is_what_the_environment_says(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (project / "countersign.toml").write_text("[sandbox]\nparallelism = 2\n")
+        monkeypatch.chdir(project.parent)
+        monkeypatch.setenv("COUNTERSIGN_PROJECT", "project")
+        assert load_settings(Path("/")).project == project
+        assert load_settings(Path("/")).parallelism == 2
+
+    def test_has_to_be_there(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("COUNTERSIGN_PROJECT", "/not/there")
+        assert problems(project) == [
+            "environment:1: COUNTERSIGN_PROJECT: '/not/there' is no directory, expected a project's folder"
+        ]
+
+
+class TestWhatOverrulesWhat:
+    def test_built_in(self, project: Path) -> None:
+        found = load_settings(project)
+        name = f"project-{hashlib.sha256(str(project).encode()).hexdigest()[:8]}"
+        state = project.parent / "state" / "countersign" / name
+        assert found == Settings(
+            project=project,
+            state_dir=state,
+            temporal_address=None,
+            temporal_profile=None,
+            temporal_namespace="default",
+            temporal_binary=None,
+            database_url=f"sqlite:///{state}/trail.db",
+            evidence_dir=state / "evidence",
+            docker_host=None,
+            parallelism=max(4, os.cpu_count() or 1),
+            base_image=None,
+            max_files=100_000,
+            max_file_bytes=256 * MIB,
+            max_total_bytes=1024 * MIB,
+            idle_timeout=900.0,
+            drain_timeout=30.0,
+        )
+        assert not found.remote
+        assert not state.exists(), "reading settings makes no folder"
+
+    def test_two_projects_of_one_name_have_two_states(self, project: Path) -> None:
+        other = project / "x" / "project"
+        other.mkdir(parents=True)
+        assert load_settings(project).state_dir != load_settings(other).state_dir
+
+    def test_without_xdg_the_state_is_in_the_home(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("XDG_STATE_HOME")
+        monkeypatch.setenv("HOME", str(project))
+        assert load_settings(project).state_dir.parent == project / ".local" / "state" / "countersign"
+
+    def test_the_file_overrules_what_is_built_in(self, project: Path) -> None:
+        (project / "countersign.toml").write_text(WHOLE_FILE)
+        found = load_settings(project)
+        assert found.model_dump(exclude={"project", "state_dir", "temporal_profile"}) == {
+            "temporal_address": "server:7233",
+            "temporal_namespace": "team",
+            "temporal_binary": "/opt/temporal",
+            "database_url": "postgresql://db/trail",
+            "evidence_dir": project / "evidence",
+            "docker_host": "tcp://engine:2375",
+            "parallelism": 3,
+            "base_image": "base:1",
+            "max_files": 10,
+            "max_file_bytes": 20,
+            "max_total_bytes": 30,
+            "idle_timeout": 40.0,
+            "drain_timeout": 0.0,
+        }
+        assert found.remote
+
+    def test_the_environment_overrules_the_file(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (project / "countersign.toml").write_text(WHOLE_FILE)
+        monkeypatch.chdir(project.parent)
+        values = {
+            "state_dir": "other",
+            "temporal_address": "other:1",
+            "temporal_namespace": "other",
+            "temporal_binary": "/other",
+            "database_url": "sqlite:////other.db",
+            "evidence_dir": "other/evidence",
+            "docker_host": "unix:///other",
+            "parallelism": "7",
+            "base_image": "other",
+            "max_files": "71",
+            "max_file_bytes": "72",
+            "max_total_bytes": "73",
+            "idle_timeout": "7.5",
+            "drain_timeout": "8",
+        }
+        for name, value in values.items():
+            monkeypatch.setenv(f"COUNTERSIGN_{name.upper()}", value)
+        found = load_settings(project)
+        here = project.parent
+        assert found.model_dump(exclude={"project", "temporal_profile"}) == {
+            **values,
+            "state_dir": here / "other",
+            "evidence_dir": here / "other" / "evidence",
+            "parallelism": 7,
+            "max_files": 71,
+            "max_file_bytes": 72,
+            "max_total_bytes": 73,
+            "idle_timeout": 7.5,
+            "drain_timeout": 8.0,
+        }
+
+    def test_a_moved_state_moves_what_is_in_it(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("COUNTERSIGN_STATE_DIR", "/moved")
+        found = load_settings(project)
+        assert (found.database_url, found.evidence_dir) == ("sqlite:////moved/trail.db", Path("/moved/evidence"))
+
+    @pytest.mark.parametrize(
+        ("plain", "field"), [("TEMPORAL_ADDRESS", "temporal_address"), ("DOCKER_HOST", "docker_host")]
+    )
+    def test_plain_variables_come_between_file_and_ours(
+        self, plain: str, field: str, project: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (project / "countersign.toml").write_text(WHOLE_FILE)
+        monkeypatch.setenv(plain, "plain")
+        assert getattr(load_settings(project), field) == "plain"
+        monkeypatch.setenv(f"COUNTERSIGN_{field.upper()}", "ours")
+        assert getattr(load_settings(project), field) == "ours"
+
+    def test_an_empty_variable_says_nothing(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("COUNTERSIGN_PARALLELISM", "DOCKER_HOST", "COUNTERSIGN_PROJECT", "COUNTERSIGN_STATE_DIR"):
+            monkeypatch.setenv(name, "")
+        assert load_settings(project).docker_host is None
+
+    def test_a_server_of_one_s_own_is_remote(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("TEMPORAL_PROFILE", "cloud")
+        assert load_settings(project).remote
+
+
+class TestTheFile:
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("[temporal\n", "1: file: is not TOML: Expected ']' at the end of a table declaration, expected TOML"),
+            ("[a]\nb = \n", "2: file: is not TOML: Invalid value, expected TOML"),
+            ("[a]\nb = 'x", "2: file: is not TOML: "),
+            ("a = " + "9" * 5000, "1: file: is not TOML: "),
+            ("a = " + "[" * 100_000, "1: file: is not TOML: "),
+            ("\n[agentz]\n", "2: agentz: unknown field 'agentz', did you mean 'agents'?"),
+            ("[temporal]\n\nadress = 'x'\n", "3: temporal.adress: unknown field 'adress', did you mean 'address'?"),
+            ("temporal.adress = 'x'\n", "1: temporal.adress: unknown field 'adress', did you mean 'address'?"),
+            ("\n[temporal]\naddress = 5\n", "3: temporal.address: the number 5, expected text that is not empty"),
+            ("\ntemporal = 'x'\n", "2: temporal: the text 'x', expected an object with the fields address, namespace"),
+            (
+                "[sandbox]\nparallelism = '4'\n",
+                "2: sandbox.parallelism: the text '4', expected a whole number, at least 1 and at most 1024",
+            ),
+            (
+                "[sandbox]\nparallelism = 0\n",
+                "2: sandbox.parallelism: the number 0, expected a whole number, at least 1",
+            ),
+            (
+                "[host]\nidle_timeout = inf\n",
+                "2: host.idle_timeout: the number inf, expected seconds: a number above 0",
+            ),
+            ("[host]\nidle_timeout = 2020-01-01\n", "2: host.idle_timeout: a date, expected seconds"),
+            (
+                "[database]\nurl = 'sqlite:///trail.db'\n",
+                "2: database.url: 'sqlite:///trail.db' is another database in every folder, expected sqlite:////ABSOLUTE",
+            ),
+            (
+                "[database]\nurl = 'trail.db'\n",
+                "2: database.url: 'trail.db' is no URL, expected sqlite:////ABSOLUTE/PATH",
+            ),
+            ("[evidence]\ndir = ''\n", "2: evidence.dir: empty text, expected text that is a path"),
+            ('[evidence]\ndir = "\\u0000"\n', "2: evidence.dir: a path with a NUL character, expected a path"),
+            (
+                "[policy_floor]\nx = 1\n",
+                "1: policy_floor: is not supported by this version, expected it to be left out",
+            ),
+        ],
+    )
+    def test_one_line_says_what_and_what_instead(self, text: str, said: str, project: Path) -> None:
+        (line,) = file_problems(project, text)
+        assert line.startswith(said)
+
+    def test_all_of_them_at_once_sorted_by_line(self, project: Path) -> None:
+        lines = file_problems(project, "[limits]\nmax_files = 0\nzzz = 1\n[temporal]\naddress = 1\n")
+        assert [line.split(":")[0] for line in lines] == ["2", "3", "5"]
+
+    def test_bytes_that_are_no_text_and_a_directory(self, project: Path) -> None:
+        file = project / "countersign.toml"
+        file.write_bytes(b"[temporal]\naddress = '\xff'\n")
+        assert problems(project) == ["countersign.toml:2: file: is not UTF-8, expected TOML in UTF-8"]
+        file.unlink()
+        file.mkdir()
+        assert problems(project) == ["countersign.toml:1: file: is a directory, expected a file with TOML"]
+
+    def test_an_empty_file_is_fine(self, project: Path) -> None:
+        (project / "countersign.toml").write_text("# nothing\n[temporal]\n[agents]\n")
+        assert load_settings(project).temporal_address is None
+
+    def test_every_key_of_the_file_is_a_setting(self, project: Path) -> None:
+        read = ProjectFile.model_validate({"temporal": {"address": "a"}, "evidence": {"dir": "e"}})
+        assert read.as_settings(project) == {"temporal_address": "a", "evidence_dir": project / "e"}
+        tables = (field.annotation for field in ProjectFile.model_fields.values())
+        keys = sum(
+            len(table.model_fields) for table in tables if isinstance(table, type) and hasattr(table, "model_fields")
+        )
+        assert keys == len(Settings.model_fields) - len({"project", "state_dir", "temporal_profile"})
+
+    @settings(max_examples=100, deadline=2000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(
+        source=st.binary(max_size=200)
+        | st.lists(
+            st.sampled_from(
+                ["[temporal]", "[", "]", "\n", "address", "=", "'x'", "5", '"', ".", "host", "{", "}", "1e9", "nan"]
+            ),
+            max_size=20,
+        ).map(lambda parts: "".join(parts).encode())
+    )
+    def test_any_bytes_give_settings_or_are_malformed(self, project: Path, source: bytes) -> None:
+        (project / "countersign.toml").write_bytes(source)
+        try:
+            load_settings(project)
+        except Malformed as error:
+            assert len(str(error).splitlines()) == len(error.problems) > 0
+
+
+class TestVariables:
+    @pytest.mark.parametrize(
+        ("name", "value", "said"),
+        [
+            ("COUNTERSIGN_PARALLELISM", "x", "the text 'x', expected a whole number, at least 1 and at most 1024"),
+            ("COUNTERSIGN_MAX_FILES", "0", "the text '0', expected a whole number, at least 1"),
+            ("COUNTERSIGN_IDLE_TIMEOUT", "nan", "the text 'nan', expected seconds: a number above 0"),
+            ("COUNTERSIGN_DRAIN_TIMEOUT", "-1", "the text '-1', expected seconds: a number, at least 0"),
+            ("COUNTERSIGN_DATABASE_URL", "trail.db", "'trail.db' is no URL, expected sqlite:////ABSOLUTE/PATH"),
+            ("COUNTERSIGN_STATE_DIR", "~nobody-of-that-name/x", "the text '~nobody-of-that-name/x', expected a path"),
+            ("COUNTERSIGN_PARALELISM", "4", "unknown variable, did you mean COUNTERSIGN_PARALLELISM?"),
+            ("COUNTERSIGN_TEMPORAL_ADRESS", "x", "unknown variable, did you mean COUNTERSIGN_TEMPORAL_ADDRESS?"),
+        ],
+    )
+    def test_one_line_says_what_and_what_instead(
+        self, name: str, value: str, said: str, project: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv(name, value)
+        (line,) = problems(project)
+        assert line.startswith(f"environment:1: {name}: {said}")
+
+    @pytest.mark.parametrize("name", ["COUNTERSIGN_BRIEF", "COUNTERSIGN_TOKEN", "COUNTERSIGN_", "COUNTERSIGN_CLAIM"])
+    def test_variables_that_are_meant_for_others_are_left_alone(
+        self, name: str, project: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv(name, "x")
+        assert load_settings(project).project == project
+
+
+def test_settings_are_frozen_and_know_their_fields(project: Path) -> None:
+    found = load_settings(project)
+    with pytest.raises(ValidationError):
+        found.parallelism = 5  # type: ignore[misc]  # that it is refused is the point
+    with pytest.raises(ValidationError):
+        Settings(project=project, paralelism=5)  # type: ignore[call-arg]  # that it is refused is the point
