@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -43,6 +44,14 @@ class Trail(Protocol):
         ...
 
 
+class Bulk(Protocol):
+    """Many blobs that are stored together. Raises `Unavailable` (store_unavailable, disk_full)."""
+
+    def add(self, chunks: Iterable[bytes]) -> str:
+        """Take one blob, given in pieces of which only a few are held, and answer with its digest."""
+        ...
+
+
 class EvidenceStore(Protocol):
     """Blobs by their SHA-256, and the folder that people see. Raises `Unavailable` (store_unavailable, disk_full)."""
 
@@ -56,6 +65,10 @@ class EvidenceStore(Protocol):
 
     def has(self, digest: str) -> bool:
         """Whether the blob is there."""
+        ...
+
+    def bulk(self) -> AbstractContextManager[Bulk]:
+        """For a whole snapshot: its blobs are stored when the block ends, none of them when it ends in an error."""
         ...
 
     def place(self, session: str, todo: str, attempt: int, name: str, data: bytes) -> None:

@@ -47,6 +47,7 @@ class Rules(Message):
     unprotect: Matcher
     new_test: Matcher
     start_up: Matcher
+    shadows: Matcher
 
 
 class Violation(Message):
@@ -68,7 +69,7 @@ class ScopeReport(Message):
 def assess(base: Manifest, head: Manifest, dropped: Iterable[Dropped], rules: Rules) -> tuple[Manifest, ScopeReport]:
     """The trusted tree, base plus in-scope changes, and what became of each change.
 
-    `dropped` are the paths that the snapshot found and did not take; the base's content stands at them. A
+    `dropped` are the paths that the snapshot found and did not take; the base's content stands at them and below. A
     violation keeps its change out of the tree, so that the checks still say something useful.
     """
     left_out = list(dropped)
@@ -78,7 +79,7 @@ def assess(base: Manifest, head: Manifest, dropped: Iterable[Dropped], rules: Ru
     violations: list[Violation] = []
     for change in changes(base, head):
         path = change.path
-        if path in not_taken:
+        if path in not_taken or any(parent in not_taken for parent in _parents(path)):
             continue
         if rules.protect(path) and not rules.unprotect(path) and (change.kind != "added" or not rules.new_test(path)):
             if change.kind == "added":
@@ -87,6 +88,8 @@ def assess(base: Manifest, head: Manifest, dropped: Iterable[Dropped], rules: Ru
                 restored.append(path)
         elif rules.start_up(path) and change.kind != "deleted":
             left_out.append(Dropped(path=path, reason="an interpreter runs this file by itself at start"))
+        elif rules.shadows(path) and change.kind == "added":
+            left_out.append(Dropped(path=path, reason="a new module that hides the standard library's or the runner's"))
         elif rules.deny(path):
             violations.append(Violation(path=path, kind="denied"))
         elif not rules.allow(path):

@@ -1,0 +1,1 @@
+"""The evidence store: content-addressed blobs, beside the folder that people see."""

@@ -1,0 +1,298 @@
+"""Reads a directory that somebody may still be changing; follows no link and opens nothing but regular files.
+
+Two passes: the first counts names and sizes, so that a tree that is too large is refused before a byte is copied; the
+second copies what the first one listed. Every folder is opened part by part without following links, relative to the
+root's descriptor: a folder swapped for a link between the passes is an error, not a way out.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from adapters.snapshot.found import SnapshotLimits, Tree
+from adapters.snapshot.names import join, link_problem, shown, unusable
+from adapters.snapshot.patterns import BUILT_IN, Selection
+from domain.errors import WorkspaceRefused
+from domain.ports import Bulk, Progress
+from domain.tree import Entry
+
+PIECE = 2**20  # bytes read at a time
+_IGNORE_FILE_BYTES = 2**20
+_REPORT_EVERY = 200  # files
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_KINDS = {stat.S_IFSOCK: "a socket", stat.S_IFIFO: "a named pipe", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}
+_GONE = "it vanished while it was read"
+_TURNED = "it turned into something else while it was read"
+
+
+class _NotRead(Exception):
+    """A file that cannot be taken, and why; no `OSError`, so that no store takes it for its own."""
+
+
+class _Candidate(NamedTuple):
+    folder: str
+    name: str
+    is_link: bool
+
+
+def read_directory(root: Path, selection: Selection, limits: SnapshotLimits, bulk: Bulk, progress: Progress) -> Tree:
+    """What of the directory `root` is taken, its files' content added to `bulk`.
+
+    Raises `WorkspaceRefused` beyond the limits and `OSError` when `root` itself cannot be opened as a directory.
+    """
+    descriptor = os.open(root, _FOLDER)
+    try:
+        survey = _Survey(descriptor, selection, limits)
+        survey.run(progress)
+        return _Copy(descriptor, survey.tree, limits, bulk).run(survey.candidates, progress)
+    finally:
+        os.close(descriptor)
+
+
+class _Survey:
+    """The first pass: which entries there are, by name, kind and size."""
+
+    def __init__(self, root: int, selection: Selection, limits: SnapshotLimits) -> None:
+        self.tree = Tree()
+        self.candidates: list[_Candidate] = []
+        self._root = root
+        self._selection = selection
+        self._limits = limits
+        self._waiting: list[tuple[str, str]] = [("", "")]
+        self._folders = 0
+        self._bytes = 0
+
+    def run(self, progress: Progress) -> None:
+        """List everything below the root."""
+        while self._waiting:
+            folder, inherited = self._waiting.pop()
+            try:
+                with _open_folder(self._root, folder) as descriptor:
+                    self._list(descriptor, folder, inherited)
+            except OSError as error:
+                if not folder:
+                    raise
+                self._drop(folder, _why(error))
+            self._folders += 1
+            if self._folders % _REPORT_EVERY == 0:
+                progress(f"listing files: {len(self.candidates)} so far")
+
+    def _list(self, descriptor: int, folder: str, inherited: str) -> None:
+        if folder and not inherited and self._is_environment(descriptor, folder):
+            inherited = f"{BUILT_IN}: virtual environment"
+            if not self._selection.knows(folder):
+                self._drop(folder, inherited)
+                return
+        with os.scandir(descriptor) as entries:
+            for entry in entries:
+                path = join(folder, entry.name)
+                problem = unusable(path)
+                if problem:
+                    self._drop(path, problem)
+                    continue
+                try:
+                    self._see(folder, entry.name, entry.stat(follow_symlinks=False), inherited)
+                except OSError as error:
+                    self._drop(path, _why(error))
+
+    def _is_environment(self, descriptor: int, folder: str) -> bool:
+        if self._selection.knows(join(folder, "pyvenv.cfg")):
+            return False
+        try:
+            return stat.S_ISREG(os.stat("pyvenv.cfg", dir_fd=descriptor, follow_symlinks=False).st_mode)
+        except OSError:
+            return False
+
+    def _see(self, folder: str, name: str, status: os.stat_result, inherited: str) -> None:
+        path = join(folder, name)
+        is_folder = stat.S_ISDIR(status.st_mode)
+        is_file = stat.S_ISREG(status.st_mode)
+        judgement = self._selection.judge(path, is_folder, inherited)
+        if self._selection.is_base and name == ".gitignore" and is_file and status.st_size <= _IGNORE_FILE_BYTES:
+            self.tree.ignore_files[folder] = b""  # read by the second pass
+        if not judgement.look:
+            if judgement.reason:
+                self._drop(path, judgement.reason)
+        elif is_folder:
+            self._waiting.append((path, judgement.reason))
+            self._check(len(self._waiting) + self._folders, "folders", path)
+        elif is_file and status.st_size > self._limits.max_file_bytes:
+            self._drop(path, _too_large(status.st_size, self._limits))
+        elif is_file or stat.S_ISLNK(status.st_mode):
+            self.candidates.append(_Candidate(folder, name, is_link=not is_file))
+            self._bytes += status.st_size
+            self._check(len(self.candidates) + len(self.tree.dropped), "files", path)
+            if self._bytes > self._limits.max_total_bytes:
+                raise _too_many_bytes(self._bytes, self._limits)
+        else:
+            self._drop(path, _KINDS.get(stat.S_IFMT(status.st_mode), "neither a file nor a link"))
+
+    def _drop(self, path: str, reason: str) -> None:
+        self.tree.drop(shown(path), reason)
+        self._check(len(self.candidates) + len(self.tree.dropped), "files", path)
+
+    def _check(self, count: int, kind: str, path: str) -> None:
+        if count <= self._limits.max_files:
+            return
+        found = [c.folder for c in self.candidates] if kind == "files" else [folder for folder, _ in self._waiting]
+        most, times = Counter([f.partition("/")[0] for f in found] or [path]).most_common(1)[0]
+        raise WorkspaceRefused(
+            f"The tree has more than {self._limits.max_files} {kind}; counting stopped at {count}, of which {times} are"
+            f" in {shown(most)!r}" + ("" if most else " (its root)"),
+            "Let the base's .gitignore or snapshot.include leave out what is not part of the work.",
+        )
+
+
+class _Copy:
+    """The second pass: the content of what the first one listed, into the store."""
+
+    def __init__(self, root: int, tree: Tree, limits: SnapshotLimits, bulk: Bulk) -> None:
+        self._root = root
+        self._tree = tree
+        self._limits = limits
+        self._bulk = bulk
+        self._bytes = 0
+
+    def run(self, candidates: list[_Candidate], progress: Progress) -> Tree:
+        """Copy the candidates, folder by folder."""
+        for folder in sorted(self._tree.ignore_files):
+            self._tree.ignore_files[folder] = self._ignore_file(folder)
+        done = 0
+        for folder, group in groupby(candidates, key=lambda candidate: candidate.folder):
+            members = list(group)
+            try:
+                with _open_folder(self._root, folder) as descriptor:
+                    for candidate in members:
+                        self._take(descriptor, candidate)
+                        done += 1
+                        if done % _REPORT_EVERY == 0:
+                            progress(f"reading files: {done} of {len(candidates)}")
+            except OSError as error:
+                for candidate in members:
+                    self._tree.drop(join(folder, candidate.name), _why(error))
+        return self._tree
+
+    def _take(self, descriptor: int, candidate: _Candidate) -> None:
+        path = join(candidate.folder, candidate.name)
+        try:
+            entry = (
+                self._link(descriptor, candidate, path)
+                if candidate.is_link
+                else self._file(descriptor, candidate, path)
+            )
+        except _NotRead as problem:
+            self._tree.drop(path, str(problem))
+        else:
+            self._tree.entries.append(entry)
+
+    def _link(self, descriptor: int, candidate: _Candidate, path: str) -> Entry:
+        try:
+            target = os.readlink(candidate.name, dir_fd=descriptor)
+        except OSError as error:
+            raise _NotRead(_why(error)) from error
+        problem = link_problem(path, target)
+        if problem:
+            raise _NotRead(problem)
+        return Entry(path=path, kind="link", target=target)
+
+    def _file(self, descriptor: int, candidate: _Candidate, path: str) -> Entry:
+        file, status = _open_regular(descriptor, candidate.name)
+        try:
+            before = self._bytes
+            digest = self._bulk.add(self._pieces(file))
+            return Entry(
+                path=path,
+                executable=bool(status.st_mode & stat.S_IXUSR),
+                size=self._bytes - before,
+                digest=digest,
+            )
+        finally:
+            os.close(file)
+
+    def _pieces(self, file: int) -> Iterator[bytes]:
+        """The file as it is read, whatever its size was said to be: it may grow meanwhile."""
+        size = 0
+        for piece in _read(file):
+            size += len(piece)
+            self._bytes += len(piece)
+            if size > self._limits.max_file_bytes:
+                raise _NotRead(_too_large(size, self._limits))
+            if self._bytes > self._limits.max_total_bytes:
+                raise _too_many_bytes(self._bytes, self._limits)
+            yield piece
+
+    def _ignore_file(self, folder: str) -> bytes:
+        try:
+            with _open_folder(self._root, folder) as descriptor:
+                file, _ = _open_regular(descriptor, ".gitignore")
+                try:
+                    return next(_read(file), b"")
+                finally:
+                    os.close(file)
+        except (OSError, _NotRead):
+            return b""  # a rule that is not there leaves nothing out: more is looked at, never less
+
+
+@contextmanager
+def _open_folder(root: int, path: str) -> Iterator[int]:
+    """A descriptor of the folder at `path`, no part of which is a link."""
+    descriptor = os.dup(root)
+    try:
+        for part in path.split("/") if path else ():
+            following = os.open(part, _FOLDER, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = following
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _open_regular(folder: int, name: str) -> tuple[int, os.stat_result]:
+    try:
+        file = os.open(name, _FILE, dir_fd=folder)
+    except OSError as error:
+        raise _NotRead(_why(error)) from error
+    status = os.fstat(file)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(file)
+        raise _NotRead(_TURNED)
+    return file, status
+
+
+def _read(file: int) -> Iterator[bytes]:
+    while True:
+        try:
+            piece = os.read(file, PIECE)
+        except OSError as error:
+            raise _NotRead(_why(error)) from error
+        if not piece:
+            return
+        yield piece
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.ENOENT:
+        return _GONE
+    if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO, errno.EINVAL):
+        return _TURNED
+    return f"it cannot be read: {error.strerror}"
+
+
+def _too_large(size: int, limits: SnapshotLimits) -> str:
+    return f"a file of {size} bytes, more than the {limits.max_file_bytes} that one may have"
+
+
+def _too_many_bytes(size: int, limits: SnapshotLimits) -> WorkspaceRefused:
+    return WorkspaceRefused(
+        f"The tree has more than {limits.max_total_bytes} bytes of files; counting stopped at {size}",
+        "Let the base's .gitignore or snapshot.include leave out what is not part of the work.",
+    )

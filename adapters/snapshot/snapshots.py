@@ -1,0 +1,127 @@
+"""Freezes a workspace with its base, then tells which changes count; runs, imports and changes nothing of theirs.
+
+Of a workspace that is being written to this alone is promised: what is frozen are bytes that were read from it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from adapters.snapshot.diff import unified_diff
+from adapters.snapshot.directory import read_directory
+from adapters.snapshot.found import SnapshotLimits, Tree
+from adapters.snapshot.patterns import BUILT_IN, IgnoreRules, Include, Selection
+from adapters.snapshot.revision import read_revision
+from adapters.snapshot.rules import rules_of
+from domain.errors import Cause, Unavailable, WorkspaceRefused
+from domain.messages import SHOWN, FreezeInput, Frozen, ScopeInput, ScopeResult
+from domain.order import BaseRevision
+from domain.ports import EvidenceStore, Progress
+from domain.scope import assess
+from domain.tree import Dropped, Manifest
+
+_DROPPED = TypeAdapter(tuple[Dropped, ...])
+
+
+class FileSnapshots:
+    """`domain.ports.Snapshots` over directories and git's objects."""
+
+    def __init__(self, store: EvidenceStore, limits: SnapshotLimits | None = None) -> None:
+        self._store = store
+        self._limits = limits or SnapshotLimits()
+
+    def freeze(self, request: FreezeInput, progress: Progress) -> Frozen:
+        """Copy workspace and base into the store.
+
+        Raises `WorkspaceRefused` for a workspace beyond the limits, `Unavailable` (base_unreadable,
+        workspace_unreadable, store_unavailable, disk_full).
+        """
+        include = Include(request.include)
+        base_tree = self._read_base(request.base, include, progress)
+        base = Manifest.of(base_tree.entries)
+        selection = Selection(include, IgnoreRules(base_tree.ignore_files), base, base_tree.submodules)
+        head_tree = self._read_head(Path(request.workspace), selection, progress)
+        head = Manifest.of(head_tree.entries)
+        dropped = _all_dropped(base_tree, head_tree, head)
+        return Frozen(
+            head=self._store.put(head.encode()),
+            base=self._store.put(base.encode()),
+            head_files=len(head.entries),
+            head_bytes=head.size,
+            base_files=len(base.entries),
+            dropped=self._store.put(_DROPPED.dump_json(dropped)),
+            dropped_count=len(dropped),
+        )
+
+    def assess(self, request: ScopeInput) -> ScopeResult:
+        """The trusted tree and what became of each change. Raises `Unavailable` (store_unavailable, disk_full)."""
+        base = Manifest.decode(self._blob(request.frozen.base))
+        head = Manifest.decode(self._blob(request.frozen.head))
+        dropped = _DROPPED.validate_json(self._blob(request.frozen.dropped))
+        tree, report = assess(base, head, dropped, rules_of(request.scope))
+        diff = unified_diff(base, tree, [change.path for change in report.accepted], self._blob)
+        return ScopeResult(
+            tree=self._store.put(tree.encode()),
+            tree_bytes=tree.size,
+            report=self._store.put(report.model_dump_json().encode()),
+            diff=self._store.put(diff.text.encode()),
+            changed=report.accepted[:SHOWN],
+            changed_total=len(report.accepted),
+            restored=report.restored[:SHOWN],
+            restored_total=len(report.restored),
+            dropped=report.dropped[:SHOWN],
+            dropped_total=len(report.dropped),
+            violations=report.violations[:SHOWN],
+            violations_total=len(report.violations),
+            lines_added=diff.added,
+            lines_removed=diff.removed,
+        )
+
+    def _read_base(self, base: str | BaseRevision, include: Include, progress: Progress) -> Tree:
+        with self._store.bulk() as bulk:
+            if isinstance(base, BaseRevision):
+                return read_revision(base, include, self._limits, bulk, progress)
+            try:
+                return read_directory(Path(base), Selection(include, IgnoreRules({})), self._limits, bulk, progress)
+            except WorkspaceRefused as error:
+                raise Unavailable(Cause.BASE_UNREADABLE, f"The base {base}: {error.reason}", error.next_step) from error
+            except OSError as error:
+                raise _unreadable(Cause.BASE_UNREADABLE, "base", Path(base), error) from error
+
+    def _read_head(self, workspace: Path, selection: Selection, progress: Progress) -> Tree:
+        with self._store.bulk() as bulk:
+            try:
+                return read_directory(workspace, selection, self._limits, bulk, progress)
+            except OSError as error:
+                raise _unreadable(Cause.WORKSPACE_UNREADABLE, "workspace", workspace, error) from error
+
+    def _blob(self, digest: str) -> bytes:
+        try:
+            return self._store.get(digest)
+        except KeyError as error:
+            raise Unavailable(
+                Cause.STORE_UNAVAILABLE,
+                f"The evidence store has no blob {digest}, which a snapshot names",
+                "Verify again: the snapshot is then made anew.",
+            ) from error
+
+
+def _all_dropped(base: Tree, head: Tree, taken: Manifest) -> tuple[Dropped, ...]:
+    """The head's dropped paths, and those of the base that the head does not have either."""
+    by_path = {
+        dropped.path: Dropped(path=dropped.path, reason=f"{dropped.reason} (in the base)")
+        for dropped in base.dropped
+        if dropped.path not in taken.by_path and not dropped.reason.startswith(BUILT_IN)
+    }
+    by_path.update((dropped.path, dropped) for dropped in head.dropped)
+    return tuple(by_path[path] for path in sorted(by_path))
+
+
+def _unreadable(cause: Cause, what: str, path: Path, error: OSError) -> Unavailable:
+    if path.is_symlink():
+        return Unavailable(cause, f"The {what} {path} is a symbolic link", "Name the folder that it leads to.")
+    return Unavailable(
+        cause, f"The {what} {path} cannot be read: {error.strerror}", "See that it is a folder that this user may read."
+    )

@@ -1,0 +1,1 @@
+"""Stand-ins for the ports, one module a port."""

@@ -1,0 +1,77 @@
+"""A trail in memory: the same chain, the same judgement and the same errors as the one in a database."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from adapters.trail import chain, proof
+from adapters.trail.heads import Head
+from domain.errors import Unavailable
+from domain.events import TrailCheck, TrailEntry, TrailRef, TrailRow
+
+
+@dataclass
+class Memory:
+    """What outlives the trail's object, as a file would. While `trouble` is set, everything raises it."""
+
+    store_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    rows: dict[tuple[str, int], TrailRow] = field(default_factory=dict)
+    recorded: list[Head] = field(default_factory=list)
+    trouble: Unavailable | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class MemoryTrail:
+    """`domain.ports.Trail` in a dictionary by workflow id and ordinal."""
+
+    def __init__(self, memory: Memory | None = None) -> None:
+        self.memory = memory or Memory()
+
+    def store_id(self) -> str:
+        self._trouble()
+        return self.memory.store_id
+
+    def append(self, entry: TrailEntry) -> TrailRef:
+        self._trouble()
+        key = (entry.workflow_id, entry.ordinal)
+        with self.memory.lock:
+            stored = self.memory.rows.get(key)
+            if stored and not chain.same_body(entry, stored):
+                raise ValueError(f"event {entry.ordinal} of {entry.workflow_id!r} is stored with another body")
+            row = stored or self._add(entry)
+            self.memory.rows[key] = row
+            head = Head(store=self.memory.store_id, session=row.session, sequence=row.sequence, hash=row.hash)
+            self.memory.recorded.append(head)
+        return chain.ref(row)
+
+    def rows(
+        self, session: str | None = None, todo: str | None = None, attempt: int | None = None
+    ) -> Iterator[TrailRow]:
+        self._trouble()
+        for row in self._sorted():
+            if session in (None, row.session) and todo in (None, row.todo_id) and attempt in (None, row.attempt):
+                yield row
+
+    def last_attempt(self, session: str, todo: str) -> int:
+        return max((row.attempt for row in self.rows(session, todo)), default=0)
+
+    def verify(self) -> TrailCheck:
+        self._trouble()
+        ends = {row.session: (row.session, row.sequence, row.hash) for row in self._sorted()}
+        records = [chain.to_record(row) for row in self._sorted()]
+        records.sort(key=lambda record: (record["session"], -int(record["sequence"])))
+        return proof.judge(records, list(ends.values()), self.memory.recorded, ())
+
+    def _add(self, entry: TrailEntry) -> TrailRow:
+        before = [row for row in self._sorted() if row.session == entry.session]
+        return chain.seal(entry, len(before) + 1, before[-1].hash if before else chain.GENESIS)
+
+    def _sorted(self) -> list[TrailRow]:
+        return sorted(self.memory.rows.values(), key=lambda row: (row.session, row.sequence))
+
+    def _trouble(self) -> None:
+        if self.memory.trouble:
+            raise self.memory.trouble

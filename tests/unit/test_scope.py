@@ -1,0 +1,234 @@
+"""The scope rules, with the patterns orders have: what counts of a worker's changes, what becomes of the rest."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.snapshot.rules import rules_of, shadows
+from domain.base import sha256_hex
+from domain.order import Scope
+from domain.scope import ScopeReport, assess
+from domain.tree import Dropped, Entry, Manifest
+
+
+def tree(files: dict[str, str]) -> Manifest:
+    """Files by path; a content that begins with `->` is a link."""
+    return Manifest.of(
+        Entry(path=path, kind="link", target=content[2:])
+        if content.startswith("->")
+        else Entry(path=path, size=len(content), digest=sha256_hex(content.encode()))
+        for path, content in files.items()
+    )
+
+
+BASE = {
+    "src/app.py": "app",
+    "src/util.py": "util",
+    "tests/test_app.py": "assert app",
+    "tests/data/x.json": "{}",
+    "conftest.py": "conf",
+    "pyproject.toml": "[tool]",
+    "sitecustomize.py": "site",
+    "docs/index.md": "docs",
+    ".github/workflows/ci.yml": "ci",
+}
+
+
+def run(
+    changed: dict[str, str | None],
+    dropped: dict[str, str] | None = None,
+    base: dict[str, str] = BASE,
+    **scope: list[str],
+) -> tuple[dict[str, str], ScopeReport]:
+    """The trusted tree's changes to `base` and the report, for a head that is `base` with `changed` (None: deleted)."""
+    before = tree(base)
+    head = {path: content for path, content in {**base, **changed}.items() if content is not None}
+    found = [Dropped(path=path, reason=reason) for path, reason in (dropped or {}).items()]
+    result, report = assess(before, tree(head), found, rules_of(Scope.model_validate(scope)))
+    kinds = dict.fromkeys(before.by_path.keys() & result.by_path.keys(), "same")
+    kinds |= dict.fromkeys(result.by_path.keys() - before.by_path.keys(), "added")
+    kinds |= dict.fromkeys(before.by_path.keys() - result.by_path.keys(), "deleted")
+    kinds |= {p: "modified" for p, e in result.by_path.items() if p in before.by_path and e != before.by_path[p]}
+    return {path: kind for path, kind in kinds.items() if kind != "same"}, report
+
+
+def reasons(report: ScopeReport) -> dict[str, str]:
+    return {dropped.path: dropped.reason for dropped in report.dropped}
+
+
+def test_takes_what_the_order_allows() -> None:
+    result, report = run({"src/app.py": "better", "src/new.py": "new", "src/util.py": None})
+    assert result == {"src/app.py": "modified", "src/new.py": "added", "src/util.py": "deleted"}
+    assert {change.path: change.kind for change in report.accepted} == result
+    assert not report.restored
+    assert not report.dropped
+    assert not report.violations
+
+
+@pytest.mark.parametrize(
+    "path", ["tests/test_app.py", "tests/data/x.json", "conftest.py", "pyproject.toml", ".github/workflows/ci.yml"]
+)
+@pytest.mark.parametrize("content", ["weaker", None])
+def test_restores_what_is_protected(path: str, content: str | None) -> None:
+    result, report = run({path: content, "src/app.py": "better"})
+    assert result == {"src/app.py": "modified"}
+    assert report.restored == (path,)
+    assert not report.violations
+
+
+@pytest.mark.parametrize("path", ["tests/test_new.py", "tests/unit/helpers.py", "src/test_new.py", "src/app_test.py"])
+def test_keeps_a_new_test(path: str) -> None:
+    assert run({path: "assert new"})[0] == {path: "added"}
+
+
+@pytest.mark.parametrize(
+    "path", ["tests/conftest.py", "src/conftest.py", "tests/pytest.ini", "tox.ini", "Makefile", ".coveragerc"]
+)
+def test_drops_a_new_file_that_configures_tests(path: str) -> None:
+    result, report = run({path: "evil"})
+    assert result == {}
+    assert "protected" in reasons(report)[path]
+
+
+@pytest.mark.parametrize("path", ["usercustomize.py", "src/sitecustomize.py", "src/evil.pth"])
+def test_drops_what_an_interpreter_runs_by_itself(path: str) -> None:
+    result, report = run({path: "evil"})
+    assert result == {}
+    assert "interpreter" in reasons(report)[path]
+
+
+def test_keeps_the_base_s_own_start_up_file() -> None:
+    result, report = run({"sitecustomize.py": "evil"})
+    assert result == {}
+    assert list(reasons(report)) == ["sitecustomize.py"]
+
+
+@pytest.mark.parametrize("path", ["pytest.py", "json.py", "src/random.py", "pluggy/__init__.py", "json"])
+def test_drops_a_new_module_that_hides_another(path: str) -> None:
+    result, report = run({path: "evil"})
+    assert result == {}
+    assert "hides" in reasons(report)[path]
+
+
+@pytest.mark.parametrize("path", ["src/app/json.py", "json/data.txt", "src/jsonx.py", "random.md", "test/thing.py"])
+def test_a_module_elsewhere_hides_nothing(path: str) -> None:
+    assert not shadows(path)
+
+
+def test_a_module_of_the_base_may_have_any_name() -> None:
+    assert run({"json.py": "better"}, base={**BASE, "json.py": "ours"})[0] == {"json.py": "modified"}
+
+
+def test_deny_stands_over_allow() -> None:
+    result, report = run({"src/app.py": "better", "src/util.py": "x"}, allow=["src/**"], deny=["src/util.py"])
+    assert result == {"src/app.py": "modified"}
+    assert [(v.path, v.kind) for v in report.violations] == [("src/util.py", "denied")]
+
+
+@pytest.mark.parametrize("content", ["x", None])
+def test_what_is_not_allowed_is_out_of_scope(content: str | None) -> None:
+    result, report = run({"docs/index.md": content}, allow=["src/**"])
+    assert result == {}
+    assert [(v.path, v.kind) for v in report.violations] == [("docs/index.md", "out_of_scope")]
+
+
+def test_a_protected_path_is_no_violation() -> None:
+    _, report = run({"tests/test_app.py": "weaker"}, allow=["src/**"], deny=["tests/**"])
+    assert report.restored == ("tests/test_app.py",)
+    assert not report.violations
+
+
+def test_an_order_may_unprotect() -> None:
+    result, report = run({"pyproject.toml": "[x]", "tests/test_app.py": "weaker"}, unprotect=["pyproject.toml"])
+    assert result == {"pyproject.toml": "modified"}
+    assert report.restored == ("tests/test_app.py",)
+
+
+def test_an_order_may_protect_more() -> None:
+    result, report = run({"docs/index.md": "x", "docs/new.md": "y"}, protect=["docs/**"])
+    assert result == {}
+    assert report.restored == ("docs/index.md",)
+    assert list(reasons(report)) == ["docs/new.md"]
+
+
+def test_a_file_may_become_a_folder_and_a_folder_a_file() -> None:
+    result, report = run({"src/app.py": None, "src/app.py/main.py": "m", "docs/index.md": None, "docs": "now a file"})
+    assert result == {
+        "src/app.py": "deleted",
+        "src/app.py/main.py": "added",
+        "docs/index.md": "deleted",
+        "docs": "added",
+    }
+    assert not report.dropped
+
+
+def test_nothing_takes_the_place_of_what_stays() -> None:
+    result, report = run(
+        {"conftest.py": None, "conftest.py/x.py": "x", "docs/index.md": None, "docs": "->src"}, protect=["docs/**"]
+    )
+    assert result == {}
+    assert report.restored == ("conftest.py", "docs/index.md")
+    assert set(reasons(report)) == {"conftest.py/x.py", "docs"}
+    assert not report.accepted
+
+
+def test_a_dropped_path_keeps_the_base_s_content() -> None:
+    result, report = run({"src/app.py": None}, dropped={"src/app.py": "a named pipe"})
+    assert result == {}
+    assert reasons(report) == {"src/app.py": "a named pipe"}
+    assert not report.accepted
+
+
+def test_all_below_a_dropped_folder_stays_the_base_s() -> None:
+    result, report = run(
+        {"src/app.py": None, "src/util.py": None, "docs/index.md": None}, dropped={"src": "unreadable"}
+    )
+    assert result == {"docs/index.md": "deleted"}
+    assert [change.path for change in report.accepted] == ["docs/index.md"]
+
+
+PARTS = st.sampled_from(
+    ["src", "tests", "docs", "conftest.py", "test_a.py", "a.py", "json.py", "x.pth", ".github", "Makefile"]
+)
+PATHS = st.lists(PARTS, min_size=1, max_size=3).map("/".join)
+CONTENTS = st.sampled_from(["1", "2", "->a.py"])
+
+
+def without_conflicts(files: dict[str, str]) -> dict[str, str]:
+    """A tree that a file system could hold: no file above another."""
+    return {path: c for path, c in files.items() if not any(other.startswith(f"{path}/") for other in files)}
+
+
+TREES = st.dictionaries(PATHS, CONTENTS, max_size=8).map(without_conflicts)
+PATTERNS = st.lists(st.sampled_from(["src/**", "tests/**", "*.py", "docs", "!src/a.py", "conftest.py"]), max_size=2)
+
+
+@given(base=TREES, head=TREES, allow=PATTERNS, deny=PATTERNS, drops=st.lists(PATHS, max_size=2))
+def test_no_protected_path_of_the_base_ever_differs(
+    base: dict[str, str], head: dict[str, str], allow: list[str], deny: list[str], drops: list[str]
+) -> None:
+    rules = rules_of(Scope(allow=allow, deny=deny))
+    before, after = tree(base), tree(head)
+    result, report = assess(before, after, [Dropped(path=path, reason="odd") for path in drops], rules)
+    accepted = {change.path for change in report.accepted}
+    for path, entry in before.by_path.items():
+        if rules.protect(path):
+            assert result.by_path[path] == entry
+    for path in before.by_path.keys() | result.by_path.keys():
+        if before.by_path.get(path) != result.by_path.get(path):
+            assert path in accepted
+            assert rules.allow(path)
+            assert not rules.deny(path)
+            assert result.by_path.get(path) == after.by_path.get(path)
+    assert without_conflicts(dict.fromkeys(result.by_path, "")).keys() == result.by_path.keys()
+
+
+@given(base=TREES, head=TREES)
+def test_every_change_is_accounted_for_once(base: dict[str, str], head: dict[str, str]) -> None:
+    _, report = assess(tree(base), tree(head), [], rules_of(Scope(deny=["docs"])))
+    named = [change.path for change in report.accepted] + list(report.restored)
+    named += [dropped.path for dropped in report.dropped] + [violation.path for violation in report.violations]
+    changed = {p for p in base.keys() | head.keys() if base.get(p) != head.get(p)}
+    assert sorted(named) == sorted(changed)
