@@ -5,7 +5,8 @@ Source: seed `auditor` 6, seed `guardrails` 1, seed `authority` 8, DESIGN 5.
 
 from __future__ import annotations
 
-from datetime import datetime
+import json
+from datetime import UTC, datetime
 from typing import Literal
 
 from pydantic import JsonValue
@@ -35,6 +36,10 @@ LABELS: dict[Action, tuple[str, tuple[str, ...]]] = {
     "verification_cancelled": ("VERIFY_CANCEL", ("reason",)),
 }
 """For each action, the word in `log show` (seed `guardrails` "Audit Log Example") and the payload fields after it."""
+
+
+_SPECIAL = frozenset(" ,=[]'\"\\")
+"""What separates and quotes in a line, and is quoted itself."""
 
 
 class Actor(Message):
@@ -105,15 +110,19 @@ class TrailCheck(Message):
 
 
 def line(row: TrailRow) -> str:
-    """The row as one line for people, in the shape of seed `guardrails` "Audit Log Example"."""
+    """The row as one line for people, in the shape of seed `guardrails` "Audit Log Example".
+
+    Nothing in it breaks the line, steers a terminal or passes for another field: such values are quoted.
+    """
     label, fields = LABELS[row.action]
-    shown = [f"{name}={_plain(row.payload[name])}" for name in fields if row.payload.get(name) not in (None, "", [])]
-    when = row.timestamp.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return " ".join([when, label, f"id={row.todo_id}", *shown, f"actor={row.actor}"])
+    shown = [f"{name}={plain(row.payload[name])}" for name in fields if row.payload.get(name) not in (None, "", [])]
+    when = row.timestamp.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return " ".join([when, label, f"id={plain(row.todo_id)}", *shown, f"actor={plain(str(row.actor))}"])
 
 
-def _plain(value: JsonValue) -> str:
+def plain(value: JsonValue) -> str:
+    """`value` on one line, for a terminal: as it is where that is safe, quoted and escaped where not."""
     if isinstance(value, list):
-        return "[" + ", ".join(_plain(item) for item in value) + "]"
-    text = str(value)
-    return repr(text) if any(c.isspace() or not c.isprintable() for c in text) else text
+        return "[" + ", ".join(plain(item) for item in value) + "]"
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if all(c.isprintable() and c not in _SPECIAL for c in text) else repr(text)

@@ -23,7 +23,7 @@ def log() -> None:
 @app.command()
 def show(
     todo: Annotated[
-        str | None, typer.Argument(metavar="[TODO]", help="A todo: SESSION/TODO, or TODO of the session 'local'.")
+        str | None, typer.Argument(metavar="TODO", help="A todo: SESSION/TODO, or TODO of the session 'local'.")
     ] = None,
     session: Annotated[str | None, typer.Option(help="Only this session.")] = None,
     attempt: Annotated[int | None, typer.Option(min=0, help="Only this attempt.")] = None,
@@ -68,7 +68,10 @@ def verify(
 
 
 def _named(todo: str | None, session: str | None) -> tuple[str | None, str | None]:
-    """Session and todo to look for; None for any."""
+    """Session and todo to look for; None for any. Bytes of the command line that are no text name nothing."""
+    for given in (todo, session):
+        if given and not given.isprintable() and any("\ud800" <= c <= "\udfff" for c in given):
+            raise typer.BadParameter(f"{given!r} is no text")
     if todo is None:
         return session, None
     if "/" not in todo and session is not None:
