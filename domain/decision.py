@@ -78,7 +78,7 @@ class Policy(Message):
 
 
 class Counters(Message):
-    """What happened before: `inconclusive` rounds of this claim that could not run."""
+    """What happened before this round: `inconclusive` rounds of the same claim, so 3 of them on the fourth attempt."""
 
     inconclusive: int = 0
 
@@ -125,7 +125,7 @@ def decide(facts: Facts, policy: Policy, counters: Counters = Counters()) -> Dec
             return Decision(outcome=RoundOutcome.FAILED, reasons=(*failures, *feedback), trigger="hard_fail")
         return _changes([*failures, *feedback])
     if unknown := _could_not_run(facts):
-        if counters.inconclusive >= policy.tool_retries + 1:
+        if counters.inconclusive >= policy.tool_retries:
             return _needs_human("checks_could_not_run", unknown)
         return Decision(outcome=RoundOutcome.INCONCLUSIVE, reasons=tuple(unknown))
 
@@ -165,7 +165,9 @@ def _everything_required_passed(facts: Facts, policy: Policy) -> Decision:
     evidence = tuple(result.evidence for result in gates if result.evidence)
     passed = sum(result.passed for result in gates)
     text = f"{passed} of {len(gates)} required passed" + (", the auditor approved" if approved else "")
-    reasons = [Reason(code="all_required_passed", text=text, evidence=evidence), *warnings]
+    forgiven = [_about(result) for result in gates if not result.passed]
+    code = "within_max_fail_rate" if forgiven else "all_required_passed"
+    reasons = [Reason(code=code, text=text, evidence=evidence), *forgiven, *warnings]
     return Decision(outcome=RoundOutcome.VERIFIED, reasons=tuple(reasons))
 
 

@@ -13,6 +13,8 @@ from domain.decision import Decision, RoundOutcome
 from domain.order import Retry
 
 DIFF_LINES = 500
+DIFF_CHARACTERS = 131_072
+FROM_THE_AUDITOR = ("verifier_unavailable", "uncited_approval")
 OUTPUT_LINES = 50
 OUTPUT_CHARACTERS = 16_384
 
@@ -62,15 +64,31 @@ def retry_context(
         restored_paths=restored_paths,
         specific_failures=tuple(failures),
         check_results=tuple(failed),
-        prior_diff="\n".join(diff.splitlines()[:DIFF_LINES]),
+        verifier_feedback=_verifier_feedback(decision) if retry.include_verifier_feedback else None,
+        prior_diff=head(diff),
         outputs={name: text for name, text in outputs.items() if text},
     )
 
 
 def tail(text: str, lines: int = OUTPUT_LINES, characters: int = OUTPUT_CHARACTERS) -> str:
     """The last `lines` lines of `text`, at most `characters` of them, with a word about what was cut."""
-    kept = text.splitlines()[-lines:]
-    short = "\n".join(kept)[-characters:]
-    if len(short) >= len(text.rstrip("\n")):
+    end = "\n" if text.endswith("\n") else ""
+    short = ("\n".join(text.removesuffix("\n").split("\n")[-lines:]) + end)[-characters:]
+    if short == text:
         return text
     return f"[... {len(text) - len(short)} characters before this are in the evidence]\n{short}"
+
+
+def head(text: str, lines: int = DIFF_LINES, characters: int = DIFF_CHARACTERS) -> str:
+    """The first `lines` lines of `text`, at most `characters` of them, with a word about what was cut."""
+    end = "\n" if text.endswith("\n") else ""
+    short = ("\n".join(text.removesuffix("\n").split("\n")[:lines]) + end)[:characters]
+    if short == text:
+        return text
+    return f"{short.removesuffix(end)}\n[... {len(text) - len(short)} characters after this are in the evidence]"
+
+
+def _verifier_feedback(decision: Decision) -> str | None:
+    """What the auditor had to say, or that there was none to say it (seed `authority` 10.4)."""
+    told = [r.text for r in decision.reasons if r.code.startswith("auditor_") or r.code in FROM_THE_AUDITOR]
+    return "\n".join(told) or None

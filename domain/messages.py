@@ -9,7 +9,6 @@ from domain.base import Message
 from domain.checks import CheckResult, Item
 from domain.decision import Decision
 from domain.events import Actor, TrailEntry
-from domain.feedback import RetryContext
 from domain.order import Base, Order, Resources, Scope
 from domain.scope import Violation
 from domain.tree import Change, Dropped
@@ -165,10 +164,9 @@ class RoundRecord(Message):
 
 
 class FiledReport(Message):
-    """The stored report by digest, and what the next attempt is told."""
+    """The stored report by digest; what the next attempt is told is in it."""
 
     report: str
-    retry_context: RetryContext | None = None
 
 
 class RoundResult(Message):

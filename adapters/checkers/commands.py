@@ -1,0 +1,135 @@
+"""Checks criteria about a command: its exit code, and what it prints, compared here and not where it ran.
+
+Codes: those of `domain.checks.classify`, `output_mismatch`, `output_truncated`, `search_failed`.
+"""
+
+from __future__ import annotations
+
+from adapters.checkers.facts import seen
+from adapters.checkers.search import SearchFailed, search
+from domain.checks import Item, Observation, Outcome, classify
+from domain.criteria import CommandExitZero, CommandOutput, CommandOutputParams, CommandParams
+from domain.ports import CheckContext, Finding, RunRequest, Sandbox
+
+SHOWN = 200  # characters of an output in a text
+BEFORE = 40  # of them before the first difference
+
+
+class CommandExitZeroChecker:
+    """A command ends with exit code 0, which the engine reports; whatever the command runs had its hand in it."""
+
+    type = "command_exit_zero"
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+
+    async def check(self, item: Item, context: CheckContext) -> Finding:
+        """What the exit code says. Raises `Unavailable`."""
+        criterion = item.criterion
+        assert isinstance(criterion, CommandExitZero)
+        observed = await self._sandbox.run(request(item, context, criterion.params))
+        verdict = classify(observed, criterion.timeout)
+        return finding(item, context, observed, verdict, out_of_process=False)
+
+
+class CommandOutputChecker:
+    """A command prints what it should, exactly or by pattern, and ends with the exit code that is expected."""
+
+    type = "command_output"
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+
+    async def check(self, item: Item, context: CheckContext) -> Finding:
+        """What the exit code and the outputs say. Raises `Unavailable`."""
+        criterion = item.criterion
+        assert isinstance(criterion, CommandOutput)
+        observed = await self._sandbox.run(request(item, context, criterion.params))
+        verdict = classify(observed, criterion.timeout, criterion.params.exit_code)
+        if verdict[0] is Outcome.PASSED:
+            verdict = _compared(observed, criterion.params) or await _searched(observed, criterion) or verdict
+        return finding(item, context, observed, verdict, out_of_process=True)
+
+
+def request(item: Item, context: CheckContext, params: CommandParams) -> RunRequest:
+    """`params` as a request to the sandbox, whose key is the item's own in all rounds."""
+    return RunRequest(
+        key=f"{context.round}/{item.id}",
+        round=context.round,
+        tree=context.tree,
+        image=context.image,
+        command=params.command,
+        cwd=params.cwd,
+        env=params.env,
+        timeout=item.criterion.timeout,
+        resources=context.resources,
+    )
+
+
+def finding(
+    item: Item, context: CheckContext, observed: Observation, verdict: tuple[Outcome, str, str], *, out_of_process: bool
+) -> Finding:
+    """`verdict` (outcome, code, text) with what was observed."""
+    outcome, code, text = verdict
+    return Finding(
+        outcome=outcome,
+        code=code,
+        text=text,
+        exit_code=observed.exit_code,
+        stdout=observed.stdout,
+        stderr=observed.stderr,
+        duration_ms=observed.duration_ms,
+        out_of_process=out_of_process,
+        seen=seen(item, context, observation=observed.model_dump(mode="json")),
+    )
+
+
+def _compared(observed: Observation, params: CommandOutputParams) -> tuple[Outcome, str, str] | None:
+    """The first exact output that is not as expected."""
+    for name, expected, got in (
+        ("stdout", params.stdout, observed.stdout),
+        ("stderr", params.stderr, observed.stderr),
+    ):
+        if expected is None:
+            continue
+        if observed.truncated:
+            text = f"the output is longer than what is kept of it, so {name} cannot be compared exactly"
+            return Outcome.FAILED, "output_truncated", text
+        if got != expected:
+            return Outcome.FAILED, "output_mismatch", difference(name, expected, got)
+    return None
+
+
+async def _searched(observed: Observation, criterion: CommandOutput) -> tuple[Outcome, str, str] | None:
+    """The first pattern that the output, or what is kept of it, does not match."""
+    params = criterion.params
+    for name, pattern, got in (
+        ("stdout", params.stdout_pattern, observed.stdout),
+        ("stderr", params.stderr_pattern, observed.stderr),
+    ):
+        if pattern is None:
+            continue
+        try:
+            match = await search(pattern, got.encode(), criterion.timeout)
+        except TimeoutError:
+            text = f"still searching {name} for {pattern!r:.300} after {criterion.timeout:g} s"
+            return Outcome.FAILED, "verification_timeout", text
+        except SearchFailed as error:
+            text = f"searching {name} for {pattern!r:.300} ended without an answer: {error}"
+            return Outcome.FAILED, "search_failed", text
+        if match is None:
+            kept = " in what is kept of it" if observed.truncated else ""
+            text = f"{name} has no match of {pattern!r:.300}{kept}: {got[-SHOWN:]!r}"
+            return Outcome.FAILED, "output_mismatch", text
+    return None
+
+
+def difference(name: str, expected: str, got: str) -> str:
+    """How two texts differ, escaped, both shown from a little before the first difference where they are long."""
+    if max(len(expected), len(got)) <= SHOWN:
+        return f"{name}: expected {expected!r}, seen {got!r}"
+    pairs = enumerate(zip(expected, got, strict=False))
+    place = next((n for n, (a, b) in pairs if a != b), min(len(expected), len(got)))
+    start = max(0, place - BEFORE)
+    end = start + SHOWN
+    return f"{name} differs at character {place}: expected ...{expected[start:end]!r}, seen ...{got[start:end]!r}"

@@ -1,0 +1,227 @@
+"""The checkers on real containers, above all calls into modules that cheat."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from adapters.checkers import checkers
+from adapters.sandbox import DockerSandbox
+from domain.checks import Item, Outcome
+from domain.criteria import Criterion
+from domain.order import Resources
+from domain.ports import CheckContext, Finding
+from domain.tree import Entry, Manifest
+from tests.fakes.evidence import MemoryStore
+
+IMAGES = Path(__file__).resolve().parents[2] / "sandbox_images"
+CRITERION: TypeAdapter[Any] = TypeAdapter(Criterion)
+
+Check = Callable[..., Awaitable[Finding]]
+
+
+@pytest.fixture(scope="module")
+async def docker() -> AsyncIterator[tuple[DockerSandbox, MemoryStore, str]]:
+    """The real sandbox with the Python image, and the store that it reads trees from."""
+    store = MemoryStore()
+    sandbox = DockerSandbox(store, images_dir=IMAGES, base_image=None, owner=f"test-{uuid.uuid4().hex}")
+    try:
+        yield sandbox, store, (await sandbox.prepare("python", print)).id
+    finally:
+        sandbox.close()
+
+
+@pytest.fixture
+async def check(docker: tuple[DockerSandbox, MemoryStore, str]) -> AsyncIterator[Check]:
+    """Checks one criterion of a type on a tree with `src/solution.py`, in a round of its own."""
+    sandbox, store, image = docker
+    round = f"round/test/{uuid.uuid4().hex}/1"
+
+    async def run(type: str, params: dict[str, Any], source: str = "", limit: float = 20.0) -> Finding:
+        data = source.encode()
+        entry = Entry(path="src/solution.py", size=len(data), digest=store.put(data))
+        tree = store.put(Manifest.of([entry]).encode())
+        criterion = CRITERION.validate_python({"id": "AC-1", "type": type, "params": params, "timeout": limit})
+        context = CheckContext(round=round, tree=tree, image=image, resources=Resources(memory="256m", pids=64))
+        return await checkers(store, sandbox)[type].check(Item(spelling="criterion", criterion=criterion), context)
+
+    yield run
+    await sandbox.release(round)
+
+
+def calls(*cases: dict[str, Any]) -> dict[str, Any]:
+    return {"path": "src", "module": "solution", "function": "is_prime", "cases": list(cases)}
+
+
+PRIMES = calls(
+    *({"args": [n], "returns": n in (2, 3, 5, 7)} for n in range(10)), {"args": ["x"], "raises": "TypeError"}
+)
+HONEST = """
+def is_prime(n):
+    if not isinstance(n, int):
+        raise TypeError("no int")
+    return n > 1 and all(n % d for d in range(2, n))
+"""
+
+
+async def test_an_honest_module_passes(check: Check) -> None:
+    finding = await check("python_call", PRIMES, HONEST)
+    assert (finding.outcome, finding.text) == (Outcome.PASSED, "11 of 11 cases passed")
+    assert finding.out_of_process
+
+
+async def test_an_honest_mistake_is_named(check: Check) -> None:
+    finding = await check("python_call", PRIMES, HONEST.replace("n > 1 and ", ""))
+    assert finding.text == "is_prime(0): returned True, expected False; 9 of 11 cases passed"
+
+
+CHEATS = {
+    "an object that equals everything": """
+class Any:
+    def __eq__(self, other): return True
+    def __bool__(self): return True
+    def __repr__(self): return "False"
+def is_prime(n): return Any()
+""",
+    "an int that equals everything": """
+class Int(int):
+    def __eq__(self, other): return True
+    __hash__ = int.__hash__
+def is_prime(n): return Int(1)
+""",
+    "a patched json and patched builtins": """
+import builtins, json, operator
+json.dumps = lambda *a, **k: '["returned", false]'
+json.JSONEncoder.encode = json.encoder.JSONEncoder.encode = lambda *a, **k: '["returned", false]'
+builtins.type = lambda *a: bool
+operator.eq = lambda *a: True
+def is_prime(n): return None
+""",
+    "an end without an answer": """
+import os
+def is_prime(n): os._exit(0)
+""",
+    "an end at import": "raise SystemExit(0)",
+    "whoever looks for what is expected": """
+import gc
+def is_prime(n):
+    jobs = [o for o in gc.get_objects() if isinstance(o, dict) and isinstance(o.get("cases"), list)]
+    return next(case.get("returns", "not there") for job in jobs for case in job["cases"] if case["args"] == [n])
+""",
+    "a forged document on standard output, and an end": """
+import json, os
+def is_prime(n):
+    result = {"answer": '["returned", false]'}
+    document = json.dumps({"results": [result] * 11, "running": None, "full": False})
+    for place in (f"/proc/{os.getppid()}/fd/1", "/proc/1/fd/1"):
+        try:
+            with open(place, "w") as out:
+                out.write(document)
+        except OSError:
+            pass
+    os.kill(os.getppid(), 9)
+""",
+    "a daemon that writes where the driver will": """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        with open("/proc/1/fd/1", "w") as out:
+            while True:
+                out.write('{"results": []}')
+                out.flush()
+                time.sleep(0.001)
+    os._exit(0)
+def is_prime(n): return n in (2, 3, 5, 7)
+""",
+    "a bomb": """
+def is_prime(n):
+    kept = []
+    while True:
+        kept.append("x" * 10_000_000)
+""",
+}
+
+
+@pytest.mark.parametrize("name", CHEATS)
+async def test_a_module_that_cheats_fails(check: Check, name: str) -> None:
+    finding = await check("python_call", PRIMES, CHEATS[name])
+    assert finding.outcome is Outcome.FAILED, finding.text
+
+
+SEARCH = """
+import gc, os, sys
+def is_prime(parts):
+    if isinstance(parts, str):
+        return "who knows"
+    frame, places = sys._getframe(1), []
+    while frame:
+        places += [frame.f_locals, frame.f_globals]
+        frame = frame.f_back
+    for process in ("self", "1", str(os.getppid())):
+        for name in ("environ", "cmdline"):
+            try:
+                places.append(open(f"/proc/{process}/{name}").read())
+            except OSError:
+                pass
+    places += [o for o in gc.get_objects() if isinstance(o, (dict, list, tuple))]
+    return any("".join(parts) in repr(place) for place in places)
+"""
+
+
+async def test_arguments_are_to_be_found_and_what_is_expected_is_not(check: Check) -> None:
+    cases = calls(
+        {"args": [["vis", "ible"]], "returns": True},
+        {"args": [["needle-", "4711"]], "returns": False},
+        {"args": ["visible"], "returns": "needle-4711"},
+    )
+    finding = await check("python_call", cases, SEARCH)
+    assert finding.text == ("is_prime('visible'): returned 'who knows', expected 'needle-4711'; 2 of 3 cases passed")
+
+
+async def test_a_daemon_left_behind_does_not_hold_the_result_up(check: Check) -> None:
+    source = "import os, time\ndef is_prime(n):\n    os.fork() or (os.setsid(), time.sleep(60))\n    return n\n"
+    finding = await check("python_call", calls({"args": [1], "returns": 1}), source)
+    assert finding.outcome is Outcome.PASSED, finding.text
+    assert finding.duration_ms < 15_000
+
+
+async def test_a_call_that_never_returns_is_named(check: Check) -> None:
+    source = "def is_prime(n):\n    while n == 7:\n        pass\n    return n\n"
+    cases = [{"args": [n], "returns": n} for n in (1, 7, 2)]
+    finding = await check("python_call", calls(*cases), source, limit=2.0)
+    assert (finding.code, finding.text) == ("verification_timeout", "is_prime(7): still running after 2 s")
+
+
+async def test_a_mebibyte_of_cases_arrives(check: Check) -> None:
+    cases = [{"args": ["x" * 1000], "returns": 1000} for _ in range(1000)]
+    finding = await check("python_call", calls(*cases), "is_prime = len\n")
+    assert finding.outcome is Outcome.PASSED, finding.text
+
+
+@pytest.mark.parametrize(
+    ("type", "params", "code"),
+    [
+        ("command_exit_zero", {"command": "python3 src/solution.py"}, "ok"),
+        ("command_exit_zero", {"command": "exit 3"}, "exit_code"),
+        ("command_exit_zero", {"command": "no-such-command"}, "command_not_found"),
+        ("command_output", {"command": "python3 solution.py", "cwd": "src", "stdout": "True\n"}, "ok"),
+        ("command_output", {"command": "python3 src/solution.py", "stdout": "False\n"}, "output_mismatch"),
+        (
+            "command_output",
+            {"command": "echo $A >&2; exit 4", "env": {"A": "é"}, "stderr": "é\n", "exit_code": 4},
+            "ok",
+        ),
+        ("command_output", {"command": "seq 400000", "stdout": "x"}, "output_truncated"),
+        ("file_exists", {"path": "src"}, "ok"),
+        ("file_contains", {"path": "src/solution.py", "pattern": "^print"}, "ok"),
+    ],
+)
+async def test_the_other_types(check: Check, type: str, params: dict[str, Any], code: str) -> None:
+    finding = await check(type, params, "print(True)\n")
+    assert finding.code == code, finding.text

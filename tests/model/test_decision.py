@@ -1,0 +1,488 @@
+"""`decide`, enumerated over every combination of its input's classes, then searched for a pass that nothing earned."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domain.checks import CheckResult, Outcome, all_required_passed
+from domain.decision import VERDICTS, Counters, Decision, Facts, Policy, RoundOutcome, decide
+from domain.order import Order
+from domain.verdict import Audit, AuditorOutcome
+
+P, F, C = Outcome.PASSED, Outcome.FAILED, Outcome.COULD_NOT_RUN
+MIXTURES: tuple[tuple[Outcome, ...], ...] = ((), (P,), (F,), (C,), (P, F), (P, C), (F, C), (P, F, C))
+RATE = 0.5
+OPEN = {RoundOutcome.CHANGES_REQUESTED, RoundOutcome.FAILED, RoundOutcome.NEEDS_HUMAN, RoundOutcome.INCONCLUSIVE}
+
+
+def result(id: str, outcome: Outcome, spelling: Any = "check", required: bool = True) -> CheckResult:
+    return CheckResult(
+        id=id,
+        spelling=spelling,
+        type="command_exit_zero",
+        required=required,
+        outcome=outcome,
+        code=f"code_{outcome}",
+        text=f"text of {id}",
+        evidence=f"evidence of {id}",
+    )
+
+
+def _results(spelling: str, required: bool) -> dict[tuple[Outcome, ...], tuple[CheckResult, ...]]:
+    return {
+        mixture: tuple(
+            result(f"{spelling}-{required}-{place}", outcome, spelling, required)
+            for place, outcome in enumerate(mixture)
+        )
+        for mixture in MIXTURES
+    }
+
+
+CHECKS, CRITERIA = _results("check", True), _results("criterion", True)
+ADVISORY = tuple(() if o is None else (result("advisory", o, required=False),) for o in (None, P, F, C))
+
+
+def _audits(judged: bool) -> tuple[Audit | None, ...]:
+    passed = frozenset({"S-1"}) if judged else frozenset()
+    kinds = itertools.product(AuditorOutcome, (True, False))
+    return (None, *(Audit(outcome=o, cited=cited, feedback="told", passed_subjective=passed) for o, cited in kinds))
+
+
+AUDITS = {judged: _audits(judged) for judged in (True, False)}
+SUBJECTIVE = ("none", "judged", "unjudged")
+
+
+def facts(
+    checks: tuple[Outcome, ...] = (),
+    criteria: tuple[Outcome, ...] = (),
+    advisory: tuple[CheckResult, ...] = (),
+    subjective: str = "none",
+    audit: Audit | None = None,
+    violated: bool = False,
+    refused: bool = False,
+) -> Facts:
+    results = (*CRITERIA[criteria], *CHECKS[checks], *advisory)
+    return Facts.model_construct(
+        expected=frozenset(r.id for r in results),
+        results=results,
+        violations=("out of scope: a.py",) if violated else (),
+        refused="too many files" if refused else "",
+        subjective_required=frozenset() if subjective == "none" else frozenset({"S-1"}),
+        criteria=len(criteria) + (subjective != "none"),
+        audit=audit,
+    )
+
+
+def every_facts(violated: bool, refused: bool) -> Iterator[Facts]:
+    """All classes of what a round can learn: 8 x 8 mixtures, 4 advisory, 3 subjective, 11 audits."""
+    for checks, criteria, advisory, subjective in itertools.product(MIXTURES, MIXTURES, ADVISORY, SUBJECTIVE):
+        for audit in AUDITS[subjective == "judged"]:
+            yield facts(checks, criteria, advisory, subjective, audit, violated, refused)
+
+
+def every_policy(enabled: bool) -> tuple[Policy, ...]:
+    knobs = itertools.product((True, False), ("needs_human", "warn"), ("soft_fail", "escalate"), (0, 9))
+    return tuple(
+        Policy(
+            enabled=enabled,
+            require_all_pass=every,
+            max_fail_rate=RATE,
+            without_checks=without,
+            on_auditor_crash=crash,
+            min_criteria=least,
+        )
+        for every, without, crash, least in knobs
+    )
+
+
+COUNTERS = (Counters(), Counters(inconclusive=2), Counters(inconclusive=3))
+
+
+def within_rate(of: Facts) -> bool:
+    """Whether the failures are few enough for `require_all_pass: false`, told independently of `decide`."""
+    required = [r for r in of.results if r.required]
+    criteria = [r for r in required if r.spelling == "criterion"]
+    failed = [r for r in criteria if r.outcome is F]
+    return (
+        all(r.passed for r in required if r.spelling == "check")
+        and all(r.outcome is not C for r in required)
+        and any(r.passed for r in required)
+        and len(failed) <= RATE * len(criteria)
+    )
+
+
+def earned(of: Facts, policy: Policy) -> bool:
+    """Whether a round that was let in has earned its pass: DESIGN 4, seed `authority` 2.2, 6.2, 10 and 11."""
+    required = [r for r in of.results if r.required]
+    approved = of.audit is not None and of.audit.outcome is AuditorOutcome.APPROVED and of.audit.cited
+    judged = of.audit.passed_subjective if of.audit else frozenset()
+    return (
+        (all_required_passed(required) or (not policy.require_all_pass and within_rate(of)))
+        and (bool(required) or (policy.without_checks == "warn" and approved))
+        and (of.audit is None or approved)
+        and of.criteria >= policy.min_criteria
+        and of.subjective_required <= judged
+    )
+
+
+def hold(of: Facts, policy: Policy, decision: Decision) -> None:
+    """What must be true of every decision on a round that was let in."""
+    case = (of, policy, decision)
+    failed = any(r.required and r.outcome is F for r in of.results)
+    unknown = any(r.required and r.outcome is C for r in of.results)
+    hard_fail = of.audit is not None and of.audit.outcome is AuditorOutcome.FAILED
+    assert decision.reasons, case
+    assert decision.verdict == VERDICTS[decision.outcome], case
+    assert bool(decision.trigger) == (decision.outcome in (RoundOutcome.NEEDS_HUMAN, RoundOutcome.FAILED)), case
+    assert (decision.outcome is RoundOutcome.VERIFIED) == earned(of, policy), case
+    if decision.outcome is RoundOutcome.FAILED:
+        assert hard_fail, case
+    if failed and policy.require_all_pass:
+        assert decision.outcome is (RoundOutcome.FAILED if hard_fail else RoundOutcome.CHANGES_REQUESTED), case
+    if unknown:
+        assert failed or decision.outcome is RoundOutcome.INCONCLUSIVE, case
+    if decision.outcome is RoundOutcome.INCONCLUSIVE:
+        assert unknown, case
+    if decision.outcome is RoundOutcome.VERIFIED:
+        codes = [r.code for r in decision.reasons]
+        required = [r for r in of.results if r.required]
+        assert ("nothing_to_check" in codes) == (not required), case
+        assert ("all_required_passed" in codes) == all_required_passed(required), case
+
+
+def test_every_combination_of_a_round_that_was_let_in() -> None:
+    """135,168 combinations of facts and policies: total, explained, a pass exactly where one was earned."""
+    policies = every_policy(enabled=True)
+    for of in every_facts(violated=False, refused=False):
+        for policy in policies:
+            hold(of, policy, decide(of, policy))
+
+
+def test_only_what_could_not_run_counts_attempts() -> None:
+    """The counters turn `inconclusive` into an escalation on the attempt after the last retry, and nothing else."""
+    for of in every_facts(violated=False, refused=False):
+        first, third, fourth = (decide(of, Policy(tool_retries=3), counters) for counters in COUNTERS)
+        assert first == third
+        if first.outcome is RoundOutcome.INCONCLUSIVE:
+            assert (fourth.outcome, fourth.trigger) == (RoundOutcome.NEEDS_HUMAN, "checks_could_not_run")
+            assert fourth.reasons == first.reasons
+        else:
+            assert fourth == first
+
+
+@pytest.mark.parametrize(
+    ("enabled", "violated", "refused"), sorted(set(itertools.product((True, False), repeat=3)) - {(True, False, False)})
+)
+def test_what_was_not_let_in_is_decided_by_that_alone(enabled: bool, violated: bool, refused: bool) -> None:
+    """No result, no audit and no policy changes what a scope violation, a refused tree or no verification come to."""
+    policies = every_policy(enabled)
+    if not enabled:
+        expected = (RoundOutcome.NEEDS_HUMAN, "verification_disabled", "nothing_to_check")
+    else:
+        expected = (RoundOutcome.CHANGES_REQUESTED, "workspace_refused" if refused else "scope_violation", "")
+    for of in every_facts(violated, refused):
+        for policy in policies:
+            decision = decide(of, policy, COUNTERS[2])
+            assert (decision.outcome, decision.reasons[0].code, decision.trigger) == expected
+            assert len(decision.reasons) == 1
+
+
+def test_without_an_audit_the_checks_alone_decide() -> None:
+    """Seed `authority` 10.2, and an approval changes none of it: an LLM turns no other outcome into a pass."""
+    approval = Audit(outcome=AuditorOutcome.APPROVED, cited=True, passed_subjective=frozenset({"S-1"}))
+    for checks, criteria, advisory in itertools.product(MIXTURES, MIXTURES, ADVISORY):
+        alone = decide(facts(checks, criteria, advisory), Policy())
+        both = decide(facts(checks, criteria, advisory, audit=approval), Policy())
+        assert alone.outcome is both.outcome
+        earned = bool(checks or criteria) and {*checks, *criteria} == {P}
+        assert (alone.outcome is RoundOutcome.VERIFIED) == earned
+
+
+def test_an_audit_only_ever_holds_back() -> None:
+    """Whatever the auditor says, what is verified with it is verified without it, save what only a judge can tell."""
+    for policy in every_policy(enabled=True):
+        for of in every_facts(violated=False, refused=False):
+            if of.audit is None or decide(of, policy).outcome is not RoundOutcome.VERIFIED:
+                continue
+            only_a_judge = of.subjective_required or not any(r.required for r in of.results)
+            without = decide(of.model_copy(update={"audit": None}), policy)
+            assert only_a_judge or without.outcome is RoundOutcome.VERIFIED
+
+
+# DESIGN 4, "decide, in order", line by line
+
+APPROVED = Audit(outcome=AuditorOutcome.APPROVED, cited=True, passed_subjective=frozenset({"S-1"}))
+UNCITED = Audit(outcome=AuditorOutcome.APPROVED)
+HARD = Audit(outcome=AuditorOutcome.FAILED, feedback="wrong approach")
+SOFT = Audit(outcome=AuditorOutcome.CHANGES_REQUESTED, feedback="rename it")
+BLOCKED = Audit(outcome=AuditorOutcome.BLOCKED, feedback="which prime?")
+CRASHED = Audit(outcome=AuditorOutcome.UNAVAILABLE)
+HALF = Policy(require_all_pass=False, max_fail_rate=RATE)
+CHANGES, FAILED, HUMAN = RoundOutcome.CHANGES_REQUESTED, RoundOutcome.FAILED, RoundOutcome.NEEDS_HUMAN
+UNKNOWN, VERIFIED = RoundOutcome.INCONCLUSIVE, RoundOutcome.VERIFIED
+
+
+class Row(NamedTuple):
+    """One line: what is given, and what it comes to."""
+
+    given: Facts
+    policy: Policy
+    inconclusive: int
+    expected: tuple[RoundOutcome, str, str]
+
+
+def row(
+    outcome: RoundOutcome,
+    codes: str,
+    trigger: str = "",
+    policy: Policy = Policy(),  # noqa: B008 - frozen
+    inconclusive: int = 0,
+    **given: Any,
+) -> Row:
+    return Row(facts(**given), policy, inconclusive, (outcome, codes, trigger))
+
+
+NO_SUBJECTIVE = Audit(outcome=AuditorOutcome.APPROVED, cited=True)
+WARN = Policy(without_checks="warn")
+ESCALATE = Policy(on_auditor_crash="escalate")
+NOTHING = "nothing_to_check"
+TRUTH_TABLE = {
+    "a scope violation fails the attempt, whatever passed": row(
+        CHANGES, "scope_violation", checks=(P,), violated=True, audit=APPROVED
+    ),
+    "a scope violation comes before a hard fail": row(
+        CHANGES, "scope_violation", checks=(P,), violated=True, audit=HARD
+    ),
+    "a tree that was refused fails the attempt": row(CHANGES, "workspace_refused", refused=True),
+    "a required check failed": row(CHANGES, "code_failed", checks=(P, F)),
+    "a required criterion failed": row(CHANGES, "code_failed", criteria=(F,)),
+    "a required check failed and the auditor has feedback": row(
+        CHANGES, "code_failed auditor_changes_requested", checks=(F,), audit=SOFT
+    ),
+    "a required check failed and the auditor approved": row(CHANGES, "code_failed", checks=(F,), audit=APPROVED),
+    "a required check failed and the auditor is unavailable": row(
+        CHANGES, "code_failed verifier_unavailable", checks=(F,), audit=CRASHED
+    ),
+    "a required check failed and the auditor gave up": row(
+        FAILED, "code_failed auditor_failed", "hard_fail", checks=(F,), audit=HARD
+    ),
+    "a required check failed and another could not run": row(CHANGES, "code_failed", checks=(F, C)),
+    "a required check could not run": row(UNKNOWN, "code_could_not_run", checks=(P, C)),
+    "a required check could not run, so the auditor's word does not matter": row(
+        UNKNOWN, "code_could_not_run", checks=(C,), audit=HARD
+    ),
+    "a required check could not run on the last but one attempt": row(
+        UNKNOWN, "code_could_not_run", checks=(C,), inconclusive=2
+    ),
+    "a required check could not run on the last attempt": row(
+        HUMAN, "code_could_not_run", "checks_could_not_run", checks=(C,), inconclusive=3
+    ),
+    "a required check could not run and there are no retries": row(
+        HUMAN, "code_could_not_run", "checks_could_not_run", Policy(tool_retries=0), checks=(C,)
+    ),
+    "everything passed and the auditor gave up": row(FAILED, "auditor_failed", "hard_fail", checks=(P,), audit=HARD),
+    "everything passed and the auditor wants changes": row(
+        CHANGES, "auditor_changes_requested", checks=(P,), audit=SOFT
+    ),
+    "everything passed and the auditor is blocked": row(
+        HUMAN, "auditor_blocked", "auditor_blocked", checks=(P,), audit=BLOCKED
+    ),
+    "everything passed and the auditor is unavailable": row(
+        CHANGES, "verifier_unavailable", checks=(P,), audit=CRASHED
+    ),
+    "everything passed, the auditor is unavailable, and the order wants a human then": row(
+        HUMAN, "verifier_unavailable", "system_error", ESCALATE, checks=(P,), audit=CRASHED
+    ),
+    "everything passed and the approval cites nothing": row(CHANGES, "uncited_approval", checks=(P,), audit=UNCITED),
+    "nothing to check": row(HUMAN, NOTHING, NOTHING),
+    "nothing but an advisory check": row(HUMAN, NOTHING, NOTHING, advisory=ADVISORY[1]),
+    "nothing to check and an approval, where that needs a human": row(HUMAN, NOTHING, NOTHING, audit=APPROVED),
+    "nothing to check and an approval, where that is a warning": row(
+        VERIFIED, f"all_required_passed {NOTHING}", policy=WARN, audit=APPROVED
+    ),
+    "nothing to check and no auditor, where that is a warning": row(HUMAN, NOTHING, NOTHING, WARN),
+    "a required subjective criterion that nobody judged": row(
+        HUMAN, "not_judged", "not_judged", checks=(P,), subjective="unjudged"
+    ),
+    "a required subjective criterion that an approval does not name": row(
+        HUMAN, "not_judged", "not_judged", checks=(P,), subjective="unjudged", audit=NO_SUBJECTIVE
+    ),
+    "a required subjective criterion that was judged": row(
+        VERIFIED, "all_required_passed", checks=(P,), subjective="judged", audit=APPROVED
+    ),
+    "too few criteria": row(HUMAN, "too_few_criteria", NOTHING, Policy(min_criteria=2), criteria=(P,)),
+    "just enough criteria": row(VERIFIED, "all_required_passed", policy=Policy(min_criteria=1), criteria=(P,)),
+    "approved and everything required passed": row(
+        VERIFIED, "all_required_passed", checks=(P,), criteria=(P,), audit=APPROVED
+    ),
+    "no auditor and everything required passed": row(VERIFIED, "all_required_passed", checks=(P,)),
+    "an advisory failure holds nothing back": row(VERIFIED, "all_required_passed", checks=(P,), advisory=ADVISORY[2]),
+    "a rate lets some criteria fail": row(
+        VERIFIED, "within_max_fail_rate code_failed", policy=HALF, checks=(P,), criteria=(P, F)
+    ),
+    "a rate does not let more criteria fail": row(CHANGES, "code_failed", policy=HALF, checks=(P,), criteria=(F,)),
+    "a rate lets no check fail": row(CHANGES, "code_failed", policy=HALF, checks=(P, F), criteria=(P,)),
+    "a rate of 1 does not let everything fail": row(
+        CHANGES, "code_failed", policy=Policy(require_all_pass=False, max_fail_rate=1.0), criteria=(F,)
+    ),
+    "a rate forgives nothing that could not run": row(
+        UNKNOWN, "code_could_not_run", policy=HALF, checks=(P,), criteria=(P, C)
+    ),
+    "a rate without require_all_pass: false is no rate": row(
+        CHANGES, "code_failed", policy=Policy(max_fail_rate=RATE), criteria=(P, F)
+    ),
+    "verification is disabled": row(
+        HUMAN, "verification_disabled", NOTHING, Policy(enabled=False), checks=(P,), audit=APPROVED
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TRUTH_TABLE)
+def test_truth_table(name: str) -> None:
+    line = TRUTH_TABLE[name]
+    decision = decide(line.given, line.policy, Counters(inconclusive=line.inconclusive))
+    assert (decision.outcome, " ".join(r.code for r in decision.reasons), decision.trigger) == line.expected
+
+
+@pytest.mark.parametrize(
+    ("results", "expected"),
+    [
+        ((result("a", P), result("a", P)), {"a"}),
+        ((result("a", P),), {"a", "b"}),
+        ((result("a", P), result("b", P)), {"a"}),
+        ((), {"a"}),
+    ],
+)
+def test_a_result_too_many_or_too_few_is_a_system_error(results: tuple[CheckResult, ...], expected: set[str]) -> None:
+    decision = decide(Facts(expected=frozenset(expected), results=results, audit=APPROVED), Policy())
+    assert (decision.outcome, decision.trigger) == (HUMAN, "system_error")
+
+
+def test_a_pass_names_the_evidence_of_what_was_required() -> None:
+    of = facts(checks=(P,), criteria=(P,), advisory=ADVISORY[1])
+    assert decide(of, Policy()).reasons[0].evidence == ("evidence of criterion-True-0", "evidence of check-True-0")
+
+
+def test_a_failure_names_its_evidence() -> None:
+    reason = decide(facts(checks=(P, F)), Policy()).reasons[0]
+    assert (reason.text, reason.evidence) == ("check-True-1: text of check-True-1", ("evidence of check-True-1",))
+
+
+def test_the_policy_is_the_orders() -> None:
+    verification = {
+        *{"enabled": False, "require_all_pass": False, "max_fail_rate": 0.1, "min_criteria": 3}.items(),
+        *{"without_checks": "warn", "on_auditor_crash": "escalate"}.items(),
+    }
+    order = Order.model_validate(
+        {"content": "x", "verification": dict(verification), "safeguards": {"tool_retries": 1}}
+    )
+    assert Policy.of(order) == Policy(
+        enabled=False,
+        require_all_pass=False,
+        max_fail_rate=0.1,
+        min_criteria=3,
+        without_checks="warn",
+        on_auditor_crash="escalate",
+        tool_retries=1,
+    )
+    assert Policy.of(Order(content="x")) == Policy()
+
+
+# a search for a pass that nothing earned
+
+RESULTS = st.lists(
+    st.builds(
+        result,
+        id=st.sampled_from("abcdef"),
+        outcome=st.sampled_from(Outcome),
+        spelling=st.sampled_from(["criterion", "check"]),
+        required=st.booleans(),
+    ),
+    max_size=5,
+).map(tuple)
+ALL_AUDITS = st.none() | st.builds(
+    Audit,
+    outcome=st.sampled_from(AuditorOutcome),
+    cited=st.booleans(),
+    passed_subjective=st.frozensets(st.sampled_from("st")),
+)
+FACTS = RESULTS.flatmap(
+    lambda results: st.builds(
+        Facts,
+        expected=st.just(frozenset(r.id for r in results)) | st.frozensets(st.sampled_from("abcdef")),
+        results=st.just(results),
+        violations=st.lists(st.just("a.py"), max_size=1).map(tuple),
+        refused=st.sampled_from(["", "", "", "too large"]),
+        subjective_required=st.frozensets(st.sampled_from("st")),
+        criteria=st.integers(0, 4),
+        audit=ALL_AUDITS,
+    )
+)
+POLICIES = st.builds(
+    Policy,
+    enabled=st.just(True) | st.booleans(),
+    require_all_pass=st.booleans(),
+    max_fail_rate=st.sampled_from([0.0, 0.25, 0.34, 0.5, 1.0]) | st.floats(0, 1),
+    min_criteria=st.integers(0, 3),
+    without_checks=st.sampled_from(["needs_human", "warn"]),
+    on_auditor_crash=st.sampled_from(["soft_fail", "escalate"]),
+    tool_retries=st.integers(0, 3),
+)
+ATTEMPTS = st.builds(Counters, inconclusive=st.integers(0, 5))
+
+
+@given(of=FACTS, policy=POLICIES, counters=ATTEMPTS)
+def test_no_pass_where_something_required_did_not(of: Facts, policy: Policy, counters: Counters) -> None:
+    decision = decide(of, policy, counters)
+    if decision.outcome is not RoundOutcome.VERIFIED:
+        assert decision.outcome in OPEN
+        return
+    required = [r for r in of.results if r.required]
+    short = [r for r in required if not r.passed]
+    if policy.require_all_pass:
+        assert short == []
+    criteria = [r for r in required if r.spelling == "criterion"]
+    assert all(r.spelling == "criterion" and r.outcome is F for r in short)
+    assert not short or len(short) / len(criteria) <= policy.max_fail_rate
+    assert len(short) < len(required) or not required
+    assert {r.id for r in of.results} == of.expected
+    assert not of.violations
+    assert not of.refused
+
+
+@given(
+    of=FACTS,
+    policy=POLICIES,
+    counters=ATTEMPTS,
+    worse=st.sampled_from([F, C]),
+    data=st.data(),
+)
+def test_a_worse_result_never_makes_a_pass(
+    of: Facts, policy: Policy, counters: Counters, worse: Outcome, data: st.DataObject
+) -> None:
+    passed = [place for place, r in enumerate(of.results) if r.required and r.passed]
+    if not passed:
+        return
+    place = data.draw(st.sampled_from(passed))
+    results = list(of.results)
+    results[place] = results[place].model_copy(update={"outcome": worse})
+    then = decide(of.model_copy(update={"results": tuple(results)}), policy, counters)
+    if decide(of, policy, counters).outcome is not RoundOutcome.VERIFIED:
+        assert then.outcome is not RoundOutcome.VERIFIED
+    if policy.require_all_pass or worse is C or results[place].spelling == "check":
+        assert then.outcome is not RoundOutcome.VERIFIED
+
+
+@given(of=FACTS, policy=POLICIES, counters=ATTEMPTS)
+def test_a_stricter_policy_never_makes_a_pass(of: Facts, policy: Policy, counters: Counters) -> None:
+    strict = policy.model_copy(
+        update={"require_all_pass": True, "without_checks": "needs_human", "min_criteria": policy.min_criteria + 1}
+    )
+    if decide(of, strict, counters).outcome is RoundOutcome.VERIFIED:
+        assert decide(of, policy, counters).outcome is RoundOutcome.VERIFIED

@@ -1,0 +1,132 @@
+"""Checks and criteria as items, and what an observed command comes to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from domain.checks import (
+    CheckResult,
+    Item,
+    Observation,
+    Outcome,
+    all_required_passed,
+    classify,
+    could_not_run,
+    items_of,
+    subjective_of,
+    unavailable,
+)
+from domain.errors import Cause, Unavailable
+from domain.order import Order
+
+PASSED, FAILED, COULD_NOT_RUN = Outcome.PASSED, Outcome.FAILED, Outcome.COULD_NOT_RUN
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected_exit", "outcome", "code", "text"),
+    [
+        ({"exit_code": 0}, 0, PASSED, "ok", "exit code 0"),
+        ({"exit_code": 3}, 3, PASSED, "ok", "exit code 3"),
+        ({"exit_code": 127}, 127, PASSED, "ok", "exit code 127"),
+        ({"exit_code": 1}, 0, FAILED, "exit_code", "exit code 1, expected 0"),
+        ({"exit_code": 0}, 3, FAILED, "exit_code", "exit code 0, expected 3"),
+        ({"exit_code": 5}, 0, FAILED, "exit_code", "exit code 5, expected 0"),
+        ({"exit_code": 126}, 0, FAILED, "exit_code", "exit code 126, expected 0"),
+        ({"exit_code": 127}, 0, FAILED, "command_not_found", "exit code 127"),
+        ({"exit_code": 124, "timed_out": True}, 0, FAILED, "verification_timeout", "still running after 2.5 s"),
+        ({"exit_code": 0, "timed_out": True}, 0, FAILED, "verification_timeout", "still running"),
+        ({"exit_code": 124, "timed_out": True}, 124, FAILED, "verification_timeout", "still running"),
+        ({"exit_code": 124}, 0, FAILED, "exit_code", "exit code 124"),
+        ({"exit_code": 137, "oom_killed": True}, 0, FAILED, "out_of_memory", "more memory"),
+        ({"exit_code": 0, "oom_killed": True}, 0, FAILED, "out_of_memory", "more memory"),
+        ({"exit_code": 137}, 0, FAILED, "exit_code", "exit code 137"),
+        ({"exit_code": 0, "flooded": True}, 0, FAILED, "output_flood", "64 MiB"),
+        ({"exit_code": 137, "flooded": True, "timed_out": True}, 0, FAILED, "output_flood", "64 MiB"),
+        ({"exit_code": 137, "oom_killed": True, "timed_out": True}, 0, FAILED, "verification_timeout", "2.5 s"),
+        ({"exit_code": 117, "copy_failed": True}, 0, COULD_NOT_RUN, "copy_failed", "could not be copied"),
+        ({"exit_code": 0, "copy_failed": True, "flooded": True}, 0, COULD_NOT_RUN, "copy_failed", "copied"),
+        ({"exit_code": 0, "truncated": True}, 0, PASSED, "ok", "exit code 0"),
+    ],
+)
+def test_what_an_observed_command_comes_to(
+    seen: dict[str, Any], expected_exit: int, outcome: Outcome, code: str, text: str
+) -> None:
+    got = classify(Observation(**seen), 2.5, expected_exit)
+    assert got[:2] == (outcome, code)
+    assert text in got[2]
+
+
+ORDER = Order.model_validate(
+    {
+        "content": "x",
+        "acceptance_criteria": [
+            {"type": "file_exists", "params": {"path": "b"}, "description": "b is there"},
+            {"type": "subjective", "description": "it is nice"},
+            {"type": "command_exit_zero", "params": {"command": "make"}, "required": False, "timeout": 5.0},
+            {"type": "file_exists", "params": {"path": "a"}},
+        ],
+        "verification": {
+            "checks": [
+                {"name": "tests", "command": "pytest", "cwd": "sub", "env": {"A": "b"}, "timeout": 7.0},
+                {"name": "lint", "command": "ruff check", "required": False},
+            ]
+        },
+    }
+)
+
+
+def test_items_are_the_deterministic_criteria_and_then_the_checks_as_written() -> None:
+    assert [(i.spelling, i.id, i.criterion.required) for i in items_of(ORDER)] == [
+        ("criterion", "AC-1", True),
+        ("criterion", "AC-3", False),
+        ("criterion", "AC-4", True),
+        ("check", "tests", True),
+        ("check", "lint", False),
+    ]
+    assert [c.id for c in subjective_of(ORDER)] == ["AC-2"]
+
+
+def test_a_check_is_the_criterion_that_its_command_ends_with_zero() -> None:
+    criterion = items_of(ORDER)[3].criterion
+    assert criterion.type == "command_exit_zero"
+    assert criterion.params.model_dump() == {"command": "pytest", "cwd": "sub", "env": {"A": "b"}}
+    assert criterion.timeout == 7.0
+
+
+def test_a_label_is_the_description_or_the_command_or_the_type() -> None:
+    assert [item.label for item in items_of(ORDER)] == ["b is there", "make", "file_exists", "pytest", "ruff check"]
+
+
+def test_an_item_keeps_its_criterion_over_json() -> None:
+    for item in items_of(ORDER):
+        assert Item.model_validate_json(item.model_dump_json()) == item
+
+
+def test_what_could_not_be_told_is_no_pass_and_says_what_to_do() -> None:
+    item = items_of(ORDER)[3]
+    result = unavailable(item, Unavailable(Cause.ENGINE_UNAVAILABLE, "no engine answers", "Start Docker."))
+    assert result == could_not_run(item, Cause.ENGINE_UNAVAILABLE, "no engine answers", "Start Docker.")
+    assert (result.outcome, result.code, result.passed) == (COULD_NOT_RUN, "engine_unavailable", False)
+    assert (result.id, result.command, result.required, result.isolation) == ("tests", "pytest", True, "not_run")
+    assert (result.text, result.next_step) == ("no engine answers", "Start Docker.")
+
+
+def _result(outcome: Outcome, required: bool) -> CheckResult:
+    return CheckResult(id="a", spelling="check", type="command_exit_zero", required=required, outcome=outcome, code="x")
+
+
+@pytest.mark.parametrize(
+    ("results", "expected"),
+    [
+        ([], True),
+        ([(PASSED, True)], True),
+        ([(FAILED, False)], True),
+        ([(PASSED, True), (FAILED, True)], False),
+        ([(PASSED, True), (COULD_NOT_RUN, True)], False),
+        ([(COULD_NOT_RUN, False), (PASSED, True)], True),
+    ],
+)
+def test_all_required_passed(results: list[tuple[Outcome, bool]], expected: bool) -> None:
+    assert all_required_passed(_result(*each) for each in results) is expected

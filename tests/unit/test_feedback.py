@@ -1,0 +1,150 @@
+"""What the next attempt is told: what comes first, what is cut, and when there is nothing to tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from domain.checks import CheckResult, Outcome
+from domain.decision import Decision, Reason, RoundOutcome
+from domain.feedback import DIFF_CHARACTERS, DIFF_LINES, OUTPUT_LINES, RetryContext, head, retry_context, tail
+from domain.order import Retry
+
+CHANGES = Decision(outcome=RoundOutcome.CHANGES_REQUESTED, reasons=(Reason(code="exit_code", text="tests: exit"),))
+
+
+def result(id: str = "tests", outcome: Outcome = Outcome.FAILED, **more: Any) -> CheckResult:
+    fields = {"type": "command_exit_zero", "code": "exit_code", "text": "exit code 1, expected 0", **more}
+    return CheckResult(id=id, spelling="check", outcome=outcome, **fields)
+
+
+def context(
+    results: tuple[CheckResult, ...] = (),
+    restored: tuple[str, ...] = (),
+    diff: str = "",
+    decision: Decision = CHANGES,
+    retry: Retry = Retry(),  # noqa: B008 - frozen
+) -> RetryContext:
+    told = retry_context(1, retry, decision, results, restored, diff)
+    assert told is not None
+    return told
+
+
+@pytest.mark.parametrize("outcome", [o for o in RoundOutcome if o is not RoundOutcome.CHANGES_REQUESTED])
+def test_only_requested_changes_are_told(outcome: RoundOutcome) -> None:
+    decision = Decision(outcome=outcome, reasons=())
+    assert retry_context(1, Retry(), decision, (result(),), ("tests/test_a.py",), "diff") is None
+
+
+def test_the_next_attempt_is_counted_against_the_cap() -> None:
+    told = context(retry=Retry(max_attempts=5))
+    assert (told.attempt_number, told.max_attempts) == (2, 5)
+
+
+def test_restored_files_are_told_first_when_something_failed() -> None:
+    told = context((result("tests"), result("lint", required=False)), restored=("tests/test_a.py", "conftest.py"))
+    assert told.specific_failures == (
+        "your changes to protected files were not used, the base's were: tests/test_a.py, conftest.py",
+        "tests: exit code 1, expected 0",
+        "lint (advisory): exit code 1, expected 0",
+    )
+    assert told.restored_paths == ("tests/test_a.py", "conftest.py")
+
+
+def test_restored_files_are_no_failure_when_nothing_failed() -> None:
+    told = context((result(outcome=Outcome.PASSED),), restored=("conftest.py",))
+    assert told.specific_failures == ()
+    assert told.restored_paths == ("conftest.py",)
+
+
+def test_at_most_ten_restored_files_are_named_in_the_sentence() -> None:
+    told = context((result(),), restored=tuple(f"tests/test_{n}.py" for n in range(30)))
+    assert told.specific_failures[0].count("tests/test_") == 10
+    assert len(told.restored_paths) == 30
+
+
+def test_only_failures_are_carried() -> None:
+    results = (result("a"), result("b", Outcome.PASSED), result("c", Outcome.COULD_NOT_RUN))
+    assert [r.id for r in context(results).check_results] == ["a"]
+
+
+@pytest.mark.parametrize("code", ["scope_violation", "workspace_refused"])
+def test_why_a_tree_was_not_let_in_is_a_failure_of_its_own(code: str) -> None:
+    decision = Decision(outcome=RoundOutcome.CHANGES_REQUESTED, reasons=(Reason(code=code, text="ci.yml is denied"),))
+    assert context((result(),), decision=decision).specific_failures[-1] == "ci.yml is denied"
+
+
+def test_outputs_are_the_last_lines_of_what_failed_and_printed() -> None:
+    printed = "".join(f"line {n}\n" for n in range(200))
+    told = context((result("a", stdout=printed, stderr="boom"), result("b"), result("c", Outcome.PASSED, stdout="x")))
+    assert set(told.outputs) == {"a"}
+    lines = told.outputs["a"].splitlines()
+    assert len(lines) == OUTPUT_LINES + 1
+    assert lines[0].startswith("[... ")
+    assert lines[-1] == "boom"
+
+
+def test_an_order_may_keep_the_output_to_itself() -> None:
+    assert context((result(stdout="secret"),), retry=Retry(include_check_output=False)).outputs == {}
+
+
+def test_a_long_diff_is_cut_by_lines_and_by_characters() -> None:
+    assert context(diff="+a\n" * DIFF_LINES).prior_diff == "+a\n" * DIFF_LINES
+    cut = context(diff="+a\n" * (DIFF_LINES + 7)).prior_diff
+    assert cut.splitlines()[DIFF_LINES:] == ["[... 21 characters after this are in the evidence]"]
+    assert len(context(diff="x" * 10 * DIFF_CHARACTERS).prior_diff) < DIFF_CHARACTERS + 100
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        (Reason(code="auditor_changes_requested", text="rename it"), "rename it"),
+        (Reason(code="verifier_unavailable", text="verifier unavailable"), "verifier unavailable"),
+        (Reason(code="uncited_approval", text="no citation"), "no citation"),
+        (Reason(code="exit_code", text="tests: exit code 1"), None),
+    ],
+)
+def test_what_the_auditor_said_is_told_unless_the_order_says_no(reason: Reason, told: str | None) -> None:
+    decision = Decision(outcome=RoundOutcome.CHANGES_REQUESTED, reasons=(reason,))
+    assert context(decision=decision).verifier_feedback == told
+    assert context(decision=decision, retry=Retry(include_verifier_feedback=False)).verifier_feedback is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "a", "a\n", "a\nb\n", "a\r\nb", "a\fb\u2028c", "\n" * 50, "x\n" * 50, "x" * 16_384]
+)
+def test_what_is_short_enough_is_not_touched(text: str) -> None:
+    assert tail(text) == text
+    assert head(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\nb\nc", "[... 2 characters before this are in the evidence]\nb\nc"),
+        ("a\nb\nc\n", "[... 2 characters before this are in the evidence]\nb\nc\n"),
+        ("0123456789abc", "[... 3 characters before this are in the evidence]\n3456789abc"),
+    ],
+)
+def test_a_tail_says_how_much_it_lacks(text: str, expected: str) -> None:
+    assert tail(text, lines=2, characters=10) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\nb\nc", "a\nb\n[... 2 characters after this are in the evidence]"),
+        ("a\nb\nc\n", "a\nb\n[... 2 characters after this are in the evidence]"),
+        ("0123456789abc", "0123456789\n[... 3 characters after this are in the evidence]"),
+    ],
+)
+def test_a_head_says_how_much_it_lacks(text: str, expected: str) -> None:
+    assert head(text, lines=2, characters=10) == expected
+
+
+def test_the_fields_are_the_contracts() -> None:
+    assert list(RetryContext.model_fields) == [
+        *("attempt_number", "max_attempts", "human_feedback", "restored_paths", "specific_failures", "check_results"),
+        *("verifier_feedback", "prior_attempts", "prior_diff", "outputs", "question"),
+    ]
