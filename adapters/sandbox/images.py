@@ -1,0 +1,192 @@
+"""Makes images available by name: one of the folders of Dockerfiles, or any reference. It judges none of them.
+
+Source: DESIGN section 7, "Images". Whether checks can run on an image is for `suitability` to find out.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import threading
+from pathlib import Path
+
+import docker
+from docker.errors import APIError
+from docker.utils import parse_repository_tag
+
+from adapters.sandbox.archive import tar_end, tar_member
+from adapters.sandbox.engine import FREE_SPACE, Engine, explanation, inspect_image
+from domain.base import canonical_json, sha256_hex
+from domain.errors import Cause, Unavailable
+from domain.messages import Image
+from domain.ports import Progress
+
+LOCAL_BASE = "countersign-base:bookworm"
+"""What images are built on where no registry answers; `sandbox_images/debian-base` makes it."""
+
+HOST_CERTIFICATES = "host-ca.crt"
+"""A file in every build's context: the host's certificates, or nothing. Only a stage that is left behind copies it."""
+
+_USUAL_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+_FOLDER_NAME = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
+_BASE = re.compile(r"^ARG\s+BASE(?:=(\S+))?\s*$", re.MULTILINE)
+_MAKING_A_BASE_SECONDS = 1800
+_SHOWN_LINES = 5
+
+
+class Images:
+    """The images of one engine. `base_image` is what folders are built on, None for what each Dockerfile says."""
+
+    def __init__(self, engine: Engine, images_dir: Path, base_image: str | None) -> None:
+        self._engine = engine
+        self._folders = images_dir
+        self._base_image = base_image
+        self._lock = threading.Lock()
+
+    def prepare(self, image: str, progress: Progress) -> Image:
+        """Find, build or pull. Raises `Unavailable` (image_missing, engine_unavailable, disk_full)."""
+        folder = self._folders / image
+        with self._lock, self._engine.speaking(f"prepare the image {image}") as api:
+            if _FOLDER_NAME.fullmatch(image) and (folder / "Dockerfile").is_file():
+                return self._from_folder(api, folder, progress)
+            return Image(reference=image, id=_local(api, image) or _pull(api, image, progress))
+
+    def _from_folder(self, api: docker.APIClient, folder: Path, progress: Progress) -> Image:
+        bases = self._bases(folder)
+        for base in bases:
+            built = _local(api, _tag(folder, base))
+            if built:
+                return Image(reference=_tag(folder, base), id=built)
+        base = self._first_base(api, bases, progress)
+        return Image(reference=_tag(folder, base), id=_build(api, folder, base, progress))
+
+    def _bases(self, folder: Path) -> list[str]:
+        """What the folder may be built on, best first; nothing ("") when its Dockerfile takes no base."""
+        takes = _BASE.search((folder / "Dockerfile").read_text())
+        if takes is None:
+            return [""]
+        if self._base_image is not None:
+            return [self._base_image]
+        return [takes[1], LOCAL_BASE] if takes[1] else [LOCAL_BASE]
+
+    def _first_base(self, api: docker.APIClient, bases: list[str], progress: Progress) -> str:
+        for base in bases:
+            if not base or _local(api, base):
+                return base
+            try:
+                if base != LOCAL_BASE:
+                    _pull(api, base, progress)
+                    return base
+            except Unavailable as error:
+                if LOCAL_BASE not in bases or error.cause is not Cause.IMAGE_MISSING:
+                    raise
+                progress(f"{base} cannot be pulled, going on with {LOCAL_BASE}")
+        self._make_local_base(progress)
+        return LOCAL_BASE
+
+    def _make_local_base(self, progress: Progress) -> None:
+        progress(f"making {LOCAL_BASE}, once: this takes a few minutes")
+        environment = dict(os.environ)
+        if self._engine.docker_host is not None:
+            environment["DOCKER_HOST"] = self._engine.docker_host
+        try:
+            subprocess.run(  # noqa: S603  # our own script, with a constant
+                ["/bin/sh", str(self._folders / "debian-base"), LOCAL_BASE],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=_MAKING_A_BASE_SECONDS,
+                check=True,
+            )
+        except subprocess.SubprocessError as error:
+            said = _last(error.stderr) if isinstance(error, subprocess.CalledProcessError) else str(error)
+            raise _failed(f"the base image {LOCAL_BASE} is not here and could not be made: {said}") from error
+
+
+def _tag(folder: Path, base: str) -> str:
+    """The name that says what is in the image: the folder's files and the base that they are built on."""
+    files = [[path, sha256_hex(data)] for path, data in _files(folder)]
+    return f"countersign/{folder.name}:{sha256_hex(canonical_json([files, base]))[:12]}"
+
+
+def _files(folder: Path) -> list[tuple[str, bytes]]:
+    return sorted((p.relative_to(folder).as_posix(), p.read_bytes()) for p in folder.rglob("*") if p.is_file())
+
+
+def _build(api: docker.APIClient, folder: Path, base: str, progress: Progress) -> str:
+    members = [tar_member(path, data, 0o755) for path, data in _files(folder)]
+    members += [tar_member(HOST_CERTIFICATES, _host_certificates()), tar_end()]
+    tag = _tag(folder, base)
+    lines = api.build(
+        fileobj=io.BytesIO(b"".join(members)),
+        custom_context=True,
+        tag=tag,
+        buildargs={"BASE": base} if base else {},
+        network_mode="host",
+        rm=True,
+        forcerm=True,
+        decode=True,
+    )
+    said, error = "", ""
+    for line in lines:  # to the end, error or not: a stream left half read stays open
+        text = str(line.get("stream", ""))
+        said += text
+        error = str(line.get("error", error))
+        if text.startswith("Step "):
+            progress(f"building {folder.name}: {text.strip()}")
+    if error:
+        raise _failed(f"the image {folder.name} could not be built: {error}: {_last(said)}")
+    built = _local(api, tag)
+    if built is None:
+        raise _missing(f"the image {folder.name} was built and is gone again")
+    return built
+
+
+def _pull(api: docker.APIClient, reference: str, progress: Progress) -> str:
+    repository, tag = parse_repository_tag(reference)
+    progress(f"pulling {reference}")
+    try:
+        lines = list(api.pull(repository, tag=tag, stream=True, decode=True))
+    except APIError as error:
+        raise _failed(f"there is no image {reference} here and it could not be pulled: {explanation(error)}") from error
+    for line in lines:
+        if "error" in line:
+            raise _failed(f"the image {reference} could not be pulled: {line['error']}")
+    found = _local(api, reference)
+    if found is None:
+        raise _missing(f"the image {reference} was pulled and is gone again")
+    return found
+
+
+def _local(api: docker.APIClient, reference: str) -> str | None:
+    found = inspect_image(api, reference)
+    return None if found is None else str(found["Id"])
+
+
+def _host_certificates() -> bytes:
+    """What this host trusts: behind a proxy that ends TLS, a build that does not could fetch nothing."""
+    path = Path(os.environ.get("SSL_CERT_FILE") or _USUAL_CERTIFICATES)
+    return path.read_bytes() if path.is_file() else b""
+
+
+def _failed(reason: str) -> Unavailable:
+    if "no space left on device" in reason.lower():
+        return Unavailable(Cause.DISK_FULL, reason, FREE_SPACE)
+    return _missing(reason)
+
+
+def _missing(reason: str) -> Unavailable:
+    return Unavailable(
+        Cause.IMAGE_MISSING,
+        reason,
+        "name a folder of sandbox_images/ or an image that the engine has or can pull, "
+        "or set a base image that it has; countersign doctor shows what is there",
+    )
+
+
+def _last(text: str) -> str:
+    return " / ".join(text.strip().splitlines()[-_SHOWN_LINES:])
