@@ -16,7 +16,9 @@ from domain.messages import CheckInput
 from domain.ports import CheckContext, Checker, EvidenceStore, Finding
 
 TRAVELLING_LINES = 50
-TRAVELLING_CHARACTERS = 2_000
+TRAVELLING_CHARACTERS = 1_000
+TRAVELLING_NAME = 300
+"""Everything a round came to has to fit one message of at most 2 MiB, with 200 items in it."""
 
 
 class CheckActivities:
@@ -60,8 +62,8 @@ def _result(request: CheckInput, finding: Finding, evidence: str) -> CheckResult
         id=item.id,
         spelling=item.spelling,
         type=item.criterion.type,
-        label=item.label,
-        command=params.command if isinstance(params, CommandParams) else "",
+        label=item.label[:TRAVELLING_NAME],
+        command=params.command[:TRAVELLING_NAME] if isinstance(params, CommandParams) else "",
         required=item.criterion.required,
         outcome=finding.outcome,
         code=finding.code,

@@ -28,7 +28,7 @@ class ReportActivities:
     @activity.defn(name="report.file")
     @speaks_temporal
     async def file(self, record: RoundRecord) -> FiledReport:
-        """Store the report, write the attempt's folder, and say what the next attempt is told."""
+        """Store the report and write the attempt's folder."""
         async with beating():
             return await asyncio.to_thread(self._file, record)
 
@@ -47,7 +47,7 @@ class ReportActivities:
         report = build(record, outputs, scope, retry)
         encoded = _document(report)
         self._place(record, report, diff, encoded)
-        return FiledReport(report=self._store.put(encoded), retry_context=retry)
+        return FiledReport(report=self._store.put(encoded))
 
     def _output(self, result: CheckResult) -> Output:
         finding = json.loads(self._store.get(result.evidence))["finding"]

@@ -20,7 +20,6 @@ from temporalio.exceptions import ApplicationError, CancelledError, WorkflowAlre
 from temporalio.service import RPCError, RPCStatusCode
 
 from adapters.config.settings import Settings
-from domain.base import canonical_json, sha256_hex
 from domain.errors import Cause, Unavailable
 from domain.events import Actor
 from domain.messages import Progress, RoundInput, RoundResult
@@ -95,7 +94,7 @@ async def start_round(client: Client, trail: Trail, order: Order) -> tuple[Round
             todo=order.id,
             attempt=attempt,
             order=order,
-            order_digest=sha256_hex(canonical_json(order.model_dump(mode="json"))),
+            order_digest=order.digest,
             host=host_id(),
             store=trail.store_id(),
             actor=Actor(role="human", identity=getpass.getuser()),

@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import IO
 
 import structlog
-from adapters.config.settings import Settings, load_settings
 from filelock import FileLock, Timeout
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from adapters.config.settings import Settings, load_settings
 from domain.errors import Cause, Unavailable
 from entrypoints.client import RPC, connect, pollers
-from entrypoints.host_state import Files, HostState, Process
+from entrypoints.host_state import Files, HostState, Process, end_leftovers
 from workflows.options import SEARCH_ATTRIBUTES, WORKFLOWS_QUEUE
 
 SERVER_SECONDS = 40.0
@@ -67,7 +67,10 @@ class Host:
 
     async def run(self) -> None:
         """Start both, keep them, end them."""
-        self._end_leftovers()
+        last = self._files.read()
+        if last is not None:
+            self._state.port, self._state.ui_port = last.port, last.ui_port
+            end_leftovers(last)
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, self._stop.set)
@@ -86,19 +89,6 @@ class Host:
             for file in self._logs:
                 file.close()
         self._files.state.unlink(missing_ok=True)
-
-    def _end_leftovers(self) -> None:
-        """What a host that was killed left running would hold the database and the ports."""
-        last = self._files.read()
-        if last is None:
-            return
-        self._state.port, self._state.ui_port = last.port, last.ui_port
-        for process in (last.worker, last.server):
-            found = process.find() if process else None
-            if found is not None:
-                log.info("ending a leftover", pid=found.pid)
-                found.kill()
-                found.wait(10)
 
     async def _start_server(self) -> None:
         state = self._state

@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import psutil
-from adapters.config.settings import Settings
 
+from adapters.config.settings import Settings
 from domain.errors import Cause, Unavailable
 
 UP_SECONDS = 90.0
@@ -131,14 +131,25 @@ async def ensure_up(settings: Settings) -> HostState:
 
 
 async def take_down(settings: Settings) -> bool:
-    """End the host of this state directory, what runs first; whether there was one."""
-    state = Files(settings.state_dir).alive()
-    process = state.host.find() if state else None
-    if process is None:
+    """End the host of this state directory, or what one that was killed left; whether there was anything to end."""
+    state = Files(settings.state_dir).read()
+    if state is None:
         return False
+    process = state.host.find()
+    if process is None:
+        return end_leftovers(state)
     process.terminate()
     await asyncio.to_thread(psutil.wait_procs, [process], settings.drain_timeout + 20)
     return True
+
+
+def end_leftovers(state: HostState) -> bool:
+    """Kill what a host that was killed left running: it holds the database and the ports. Whether there was any."""
+    found = [process for part in (state.worker, state.server) if part and (process := part.find())]
+    for process in found:
+        process.kill()
+    psutil.wait_procs(found, 10)
+    return bool(found)
 
 
 def prepare_state_dir(path: Path) -> None:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 
+from domain.report import Report
+from entrypoints.cli.graph import mermaid, svg
+from workflows.dag import in_order
+from workflows.verification import NODES
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from domain.report import Report  # noqa: E402 - found through the line above
-from entrypoints.cli.graph import mermaid, svg  # noqa: E402
-from workflows.dag import in_order  # noqa: E402
-from workflows.verification import NODES  # noqa: E402
-
 PICTURE = re.compile(r"```mermaid\n.*?```", re.DOTALL)
 
 

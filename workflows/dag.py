@@ -43,8 +43,9 @@ async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
     tasks = [asyncio.create_task(part) for part in work]
     try:
         await asyncio.gather(*tasks)
-    finally:
+    except (Exception, asyncio.CancelledError):  # not `finally`: an evicted workflow's coroutines are closed
         for task in tasks:
             if not task.cancelling():
                 task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        raise

@@ -42,7 +42,9 @@ class ActivityOptions(TypedDict, total=False):
 TRAIL: ActivityOptions = {
     "task_queue": WORKFLOWS_QUEUE,
     "start_to_close_timeout": timedelta(seconds=10),
-    "retry_policy": RetryPolicy(initial_interval=timedelta(milliseconds=200), maximum_attempts=8),
+    "retry_policy": RetryPolicy(
+        initial_interval=timedelta(milliseconds=200), maximum_attempts=8, non_retryable_error_types=["ValueError"]
+    ),
 }
 """Attempts count only while a worker is there to make them, so a long absence loses nothing."""
 

@@ -19,13 +19,11 @@ with workflow.unsafe.imports_passed_through():
     from activities.report import ReportActivities
     from activities.sandbox import SandboxActivities
     from activities.snapshot import SnapshotActivities
-    from activities.trail import TrailActivities
     from domain.checks import CheckResult, Item, items_of, subjective_of, unavailable
     from domain.decision import Decision, Facts, Policy, RoundOutcome, decide
     from domain.errors import Cause, Unavailable, WorkspaceRefused
-    from domain.events import HARNESS, SYSTEM, Action, Actor, TrailEntry, TrailRef
+    from domain.events import HARNESS, SYSTEM
     from domain.messages import (
-        AppendInput,
         CheckInput,
         FreezeInput,
         Frozen,
@@ -39,11 +37,12 @@ with workflow.unsafe.imports_passed_through():
         RoundResult,
         ScopeInput,
         ScopeResult,
-        Step,
     )
     from domain.order import Order
     from workflows import dag, options
+    from workflows.board import Board
     from workflows.dag import Node
+    from workflows.trail import RoundTrail
 
 NODES = (
     Node("snapshot", (), "freeze the work and its base"),
@@ -77,43 +76,38 @@ class VerificationWorkflow:
         self._items = items_of(request.order)
         self._nodes = nodes_of(request.order)
         self._started_at = workflow.now()
-        self._ordinal = 0
-        self._head: TrailRef | None = None
+        self._trail = RoundTrail(request)
+        self._board = Board(self._nodes, self._items)
         self._frozen: Frozen | Unavailable | WorkspaceRefused | None = None
         self._scope: ScopeResult | Unavailable | None = None
         self._image: Image | Unavailable | None = None
         self._results: dict[str, CheckResult] = {}
         self._result: RoundResult | None = None
-        self._steps: dict[str, Step] = {node.name: Step(id=node.name, label=node.title) for node in self._nodes}
-        for item in self._items:
-            node = "criteria" if item.spelling == "criterion" else "checks"
-            step = Step(id=item.id, parent=node, label=item.label, required=item.criterion.required)
-            self._steps[f"{node}/{item.id}"] = step
 
     @workflow.run
     async def run(self, request: RoundInput) -> RoundResult:
         """Run every node whose needs are met, then answer. Cancelled, it says so in the trail and decides nothing."""
         ids: list[JsonValue] = [item.id for item in self._items]
         try:
-            await self._record(
+            await self._trail.record(
                 "verification_started",
                 request.actor,
                 {"attempt": request.attempt, "items": ids, "order": request.order_digest},
             )
             await dag.run(self._nodes, self._run_node)
-        except (asyncio.CancelledError, ActivityError) as error:
+        except (Exception, asyncio.CancelledError) as error:
             if is_cancelled_exception(error):
-                await self._record("verification_cancelled", SYSTEM, {"reason": "cancelled by the caller"})
-            raise
-        finally:
+                await self._trail.record("verification_cancelled", SYSTEM, {"reason": "cancelled by the caller"})
             await self._release()
+            raise
+        await self._release()
         assert self._result is not None, "the decide node sets the result"
         return self._result
 
     @workflow.query
     def progress(self) -> Progress:
         """Every node and item, as it stands."""
-        return Progress(steps=tuple(self._steps.values()))
+        return self._board.progress()
 
     async def _run_node(self, node: Node) -> None:
         work: dict[str, Callable[[], Awaitable[tuple[NodeStatus, str]]]] = {
@@ -124,9 +118,9 @@ class VerificationWorkflow:
             "checks": self._checks,
             "decide": self._decide,
         }
-        self._step(node.name, "running")
+        self._board.node(node, "running")
         status, detail = await work[node.name]()
-        self._step(node.name, status, detail)
+        self._board.node(node, status, detail)
 
     async def _snapshot(self) -> tuple[NodeStatus, str]:
         order = self._order
@@ -146,11 +140,11 @@ class VerificationWorkflow:
             )
         except ActivityError as error:
             self._frozen = domain_error(error)
-            await self._record("snapshot_frozen", SYSTEM, {"error": self._frozen.reason})
+            await self._trail.record("snapshot_frozen", SYSTEM, {"error": self._frozen.reason})
             status: NodeStatus = "failed" if isinstance(self._frozen, WorkspaceRefused) else "could_not_run"
             return status, self._frozen.reason
         frozen = self._frozen
-        await self._record("snapshot_frozen", SYSTEM, {"head": frozen.head, "base": frozen.base})
+        await self._trail.record("snapshot_frozen", SYSTEM, {"head": frozen.head, "base": frozen.base})
         return "done", f"{frozen.head_files} files, {frozen.head_bytes / 1e6:.1f} MB"
 
     async def _environment(self) -> tuple[NodeStatus, str]:
@@ -163,9 +157,9 @@ class VerificationWorkflow:
             )
         except ActivityError as error:
             self._image = _outside(domain_error(error))
-            await self._record("environment_ready", SYSTEM, {"error": self._image.reason})
+            await self._trail.record("environment_ready", SYSTEM, {"error": self._image.reason})
             return "could_not_run", self._image.reason
-        await self._record("environment_ready", SYSTEM, {"image": self._image.reference, "id": self._image.id})
+        await self._trail.record("environment_ready", SYSTEM, {"image": self._image.reference, "id": self._image.id})
         return "done", self._image.reference
 
     async def _assess(self) -> tuple[NodeStatus, str]:
@@ -182,7 +176,7 @@ class VerificationWorkflow:
             self._scope = _outside(domain_error(error))
             return "could_not_run", self._scope.reason
         scope = self._scope
-        await self._record(
+        await self._trail.record(
             "scope_assessed",
             SYSTEM,
             {
@@ -216,12 +210,11 @@ class VerificationWorkflow:
         return ("done" if not items else status), f"{passed} of {len(items)} passed" if items else "none"
 
     async def _run_item(self, item: Item) -> None:
-        step = f"{'criteria' if item.spelling == 'criterion' else 'checks'}/{item.id}"
-        self._step(step, "running")
-        await self._record("check_started", HARNESS, {"check": item.id})
+        self._board.item(item, "running")
+        await self._trail.record("check_started", HARNESS, {"check": item.id})
         result = await self._observe(item)
         self._results[item.id] = result
-        await self._record(
+        await self._trail.record(
             "check_completed",
             HARNESS,
             {
@@ -235,7 +228,7 @@ class VerificationWorkflow:
                 "evidence": result.evidence,
             },
         )
-        self._step(step, result.outcome.value, result.text)
+        self._board.item(item, result.outcome.value, result.text)
 
     async def _observe(self, item: Item) -> CheckResult:
         """The item's result, whatever became of the nodes before it and of the activity."""
@@ -278,13 +271,13 @@ class VerificationWorkflow:
             results=self._in_order(),
             decision=decision,
             notices=_notices(self._order),
-            head_sequence=self._head.sequence if self._head else 0,
-            head_hash=self._head.hash if self._head else "",
+            head_sequence=self._trail.head.sequence if self._trail.head else 0,
+            head_hash=self._trail.head.hash if self._trail.head else "",
         )
         filed = await workflow.execute_activity_method(
             ReportActivities.file, record, summary=f"report: {decision.verdict}", **options.REPORT
         )
-        await self._record(
+        await self._trail.record(
             "audit_completed",
             HARNESS,
             {
@@ -339,38 +332,6 @@ class VerificationWorkflow:
             )
         except ActivityError as error:
             workflow.logger.warning("the sealed tree could not be removed yet: %s", error.cause)
-
-    async def _record(self, action: Action, actor: Actor, payload: dict[str, JsonValue]) -> None:
-        """One row of the trail, in its place: nothing goes on before it is stored."""
-        self._ordinal += 1
-        entry = TrailEntry(
-            workflow_id=self._round.workflow_id,
-            ordinal=self._ordinal,
-            session=self._round.session,
-            todo_id=self._round.todo,
-            attempt=self._round.attempt,
-            actor=actor,
-            action=action,
-            payload=payload,
-            correlation_id=self._round.workflow_id,
-            timestamp=workflow.now(),
-        )
-        ref = await workflow.execute_activity_method(
-            TrailActivities.append,
-            AppendInput(entry=entry, store=self._round.store),
-            summary=action,
-            **options.TRAIL,
-        )
-        if self._head is None or ref.sequence > self._head.sequence:
-            self._head = ref
-
-    def _step(self, key: str, status: NodeStatus, detail: str = "") -> None:
-        now = workflow.now()
-        times = {"started_at": now} if status == "running" else {"ended_at": now}
-        update = {"status": status, "detail": detail[:300], **times}
-        self._steps[key] = self._steps[key].model_copy(update=update)
-        lines = [f"- **{name}** {step.status} {step.detail}" for name, step in self._steps.items()]
-        workflow.set_current_details("\n".join(lines))
 
 
 def _outside(error: Unavailable | WorkspaceRefused) -> Unavailable:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-from adapters.config.settings import Settings, load_settings
-from adapters.evidence.folder import FolderStore
 from pydantic import BaseModel
 from rich.console import Console
 
+from adapters.config.settings import Settings, load_settings
+from adapters.evidence.folder import FolderStore
 from domain.errors import CountersignError, Malformed, Refused, Unavailable
 from domain.ports import Trail
 from entrypoints.client import LOCAL_SESSION
@@ -21,8 +21,8 @@ from entrypoints.host_state import prepare_state_dir
 
 EXIT_REFUSED, EXIT_MALFORMED, EXIT_UNAVAILABLE, EXIT_NOT_FOUND = 1, 2, 3, 5
 
-stdout = Console(highlight=False, soft_wrap=True)
-stderr = Console(stderr=True, highlight=False, soft_wrap=True)
+stdout = Console(highlight=False, emoji=False, soft_wrap=True)
+stderr = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
 
 
 @lru_cache(maxsize=1)
@@ -64,9 +64,9 @@ def err(text: str) -> None:
 
 
 def emit_json(value: object) -> None:
-    """Print as JSON on stdout."""
+    """Print as JSON on stdout, in ASCII: what a worker named its files must not reach a terminal."""
     plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-    sys.stdout.write(json.dumps(plain, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(plain, indent=2) + "\n")
 
 
 def visible(text: str) -> str:

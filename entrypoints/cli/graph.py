@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from adapters.config.order_file import load_order
 
+from adapters.config.order_file import read_order
 from domain.checks import items_of
 from domain.order import Order
 from entrypoints.cli import common
@@ -29,7 +29,7 @@ def graph(
 
     Example: countersign graph examples/is_prime/order.yaml --format svg --output round.svg
     """
-    chosen = load_order(order).order
+    chosen = read_order(order)
     nodes = in_order(nodes_of(chosen))
     if as_json:
         common.emit_json([{"name": node.name, "needs": node.needs, "title": node.title} for node in nodes])

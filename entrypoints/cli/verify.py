@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from adapters.config.order_file import load_order
 
+from adapters.config.order_file import load_order
 from domain.decision import RoundOutcome
 from domain.errors import Malformed, Problem
 from domain.messages import RoundInput, RoundResult
@@ -96,7 +96,7 @@ def _find_order(name: str, trail: Trail, workspace: Path | None, base: str | Non
     stored = common.evidence_folder(session, todo, attempt) / "spec.json"
     if attempt and stored.exists():
         path = stored
-    return load_order(path, workspace=workspace, base=base).order
+    return load_order(path, workspace=workspace, base=base)
 
 
 def _problem(field: str, what: str, expected: str) -> Problem:

@@ -53,6 +53,12 @@ class Script:
     running: int = 0
     most_at_once: int = 0
     cancelled: list[str] = field(default_factory=list)
+    began: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def runs(self, item: str) -> None:
+        """Wait until the item's check has begun."""
+        async with self.began:
+            await self.began.wait_for(lambda: item in self.ran)
 
 
 class ScriptedPorts:
@@ -102,7 +108,9 @@ class ScriptedPorts:
     async def check(self, item: Item, context: CheckContext) -> Finding:
         """The item's next answer, after its scripted seconds."""
         script = self._script
-        script.ran.append(item.id)
+        async with script.began:
+            script.ran.append(item.id)
+            script.began.notify_all()
         script.running += 1
         script.most_at_once = max(script.most_at_once, script.running)
         try:

@@ -1,8 +1,7 @@
-"""A round as a workflow: what waits for what, what is retried, what the trail has, on the real server with scripted ports."""
+"""A round as a workflow: what waits for what, what is retried, what the trail has. Ports are scripted."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 
 import pytest
@@ -161,8 +160,7 @@ async def test_a_cancelled_round_decides_nothing_and_says_so(house: House) -> No
     handle = await house.client.start_workflow(
         VerificationWorkflow.run, request, id=request.workflow_id, task_queue=WORKFLOWS_QUEUE
     )
-    while "tests" not in house.script.ran:
-        await asyncio.sleep(0.05)
+    await house.script.runs("tests")
     await handle.cancel()
     with pytest.raises(WorkflowFailureError) as failure:
         await handle.result()
@@ -189,8 +187,7 @@ async def test_progress_can_be_asked_while_it_runs_and_afterwards(house: House) 
     handle = await house.client.start_workflow(
         VerificationWorkflow.run, request, id=request.workflow_id, task_queue=WORKFLOWS_QUEUE
     )
-    while "tests" not in house.script.ran:
-        await asyncio.sleep(0.05)
+    await house.script.runs("tests")
     during = {step.id: step.status for step in (await handle.query(VerificationWorkflow.progress)).steps}
     assert (during["tests"], during["decide"]) == ("running", "waiting")
     await handle.result()

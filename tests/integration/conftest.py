@@ -1,0 +1,133 @@
+"""Projects of their own for tests that use the command line as a person would: real server, real engine, real files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import yaml
+from docker import APIClient
+from docker.utils import kwargs_from_env
+
+COUNTERSIGN = Path(sys.executable).parent / "countersign"
+LIMIT_SECONDS = 240
+
+
+@dataclass
+class Project:
+    """A folder with an order, a base and a workspace, and a state directory of its own."""
+
+    root: Path
+    environment: dict[str, str]
+
+    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """`countersign ARGUMENTS` in the project's folder, to its end."""
+        return subprocess.run(
+            [COUNTERSIGN, *arguments],
+            cwd=self.root,
+            env=self.environment | environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        """`countersign ARGUMENTS`, left running."""
+        return subprocess.Popen(
+            [COUNTERSIGN, *arguments],
+            cwd=self.root,
+            env=self.environment | environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def write(self, **files: str) -> None:
+        """Files by path; `__` stands for a slash and `_dot_` for a dot, since these are argument names."""
+        for name, text in files.items():
+            path = self.root / name.replace("__", "/").replace("_dot_", ".")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    def order(self, **fields: Any) -> str:
+        """Write an order and answer with its path; workspace and base are the folders `work` and `base`."""
+        order = {"content": "some work", "workspace": "work", "base": "base", **fields}
+        path = self.root / f"{fields.get('id', 'order')}.yaml"
+        path.write_text(yaml.safe_dump(order))
+        return path.name
+
+    def status(self) -> dict[str, Any]:
+        """What runs for this project."""
+        status: dict[str, Any] = self.answer("status", "--json")
+        return status
+
+    def rows(self, todo: str) -> list[dict[str, Any]]:
+        """The trail of a todo."""
+        rows: list[dict[str, Any]] = self.answer("log", "show", todo, "--json")
+        return rows
+
+    def answer(self, *arguments: str) -> Any:
+        """What a command that succeeds prints as JSON."""
+        result = self.run(*arguments)
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Until it is so; fails when it never is."""
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[APIClient]:
+    """The real engine; without one these tests fail."""
+    api = APIClient(**kwargs_from_env())
+    yield api
+    api.close()
+
+
+def make_project(folder: Path, state: Path) -> Project:
+    """A project with a base, and a workspace in which one line of one file is changed."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("COUNTERSIGN_", "TEMPORAL_"))}
+    project = Project(root=folder, environment=environment | {"XDG_STATE_HOME": str(state), "COLUMNS": "200"})
+    project.write(base__a_dot_txt="before\n", work__a_dot_txt="after\n")
+    return project
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    """A project whose host, if it gets one, ends with the test."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    made = make_project(folder, tmp_path / "state")
+    yield made
+    made.run("down")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """One project for the tests of a module that do not harm it: its host starts once."""
+    folder = tmp_path_factory.mktemp("shared")
+    made = make_project(folder, tmp_path_factory.mktemp("state"))
+    yield made
+    assert made.run("down").returncode == 0
+
+
+def alive(pid: int) -> bool:
+    """Whether a process of that id runs."""
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
