@@ -1,4 +1,4 @@
-.PHONY: help setup demo test lint lock docs clean
+.PHONY: help setup demo test lint lock docs clean histories
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,9 @@ lint: setup
 
 lock: setup
 	scripts/lock
+
+histories: setup
+	.venv/bin/python -m scripts.export_histories
 
 docs: setup
 	.venv/bin/python scripts/generate_docs.py

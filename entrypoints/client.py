@@ -97,7 +97,7 @@ async def start_round(client: Client, trail: Trail, order: Order) -> tuple[Round
             order_digest=order.digest,
             host=host_id(),
             store=trail.store_id(),
-            actor=Actor(role="human", identity=getpass.getuser()),
+            actor=Actor(role="unattributed", identity=getpass.getuser()),
         )
         try:
             handle = await client.start_workflow(

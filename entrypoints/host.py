@@ -34,6 +34,9 @@ from workflows.verification import VerificationWorkflow
 
 IMAGES_DIR = Path(__file__).resolve().parent.parent / "sandbox_images"
 REAP_SECONDS = 60.0
+SPARE_THREADS = 32
+"""Beside one thread a running check: an append that had to wait behind checks would time out."""
+
 BUSY_SECONDS = 8.0
 """Less than an append's start-to-close timeout: a database that is busy is reported by us, not by a timeout."""
 STICKY = timedelta(seconds=1.5)
@@ -95,10 +98,12 @@ def build_adapters(settings: Settings) -> Adapters:
 async def work(settings: Settings, client: Client, queues: tuple[QueueName, ...], stop: asyncio.Event) -> None:
     """Poll `queues` until `stop` is set; what runs then has `drain_timeout` seconds to end before it is handed back."""
     adapters = build_adapters(settings)
+    threads = settings.parallelism + SPARE_THREADS
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads, thread_name_prefix="activity"))
     async with AsyncExitStack() as stack:
-        executor = stack.enter_context(ThreadPoolExecutor(max_workers=16, thread_name_prefix="activity"))
+        stack.callback(adapters.sandbox.close)
         for name in queues:
-            await stack.enter_async_context(_worker(name, settings, client, adapters, executor))
+            await stack.enter_async_context(_worker(name, settings, client, adapters))
         if "sandbox" in queues:
             reaper = asyncio.create_task(_reap_forever(adapters.sandbox))
             stack.callback(reaper.cancel)
@@ -107,9 +112,7 @@ async def work(settings: Settings, client: Client, queues: tuple[QueueName, ...]
         log.info("worker drains", seconds=settings.drain_timeout)
 
 
-def _worker(
-    name: QueueName, settings: Settings, client: Client, adapters: Adapters, executor: ThreadPoolExecutor
-) -> Worker:
+def _worker(name: QueueName, settings: Settings, client: Client, adapters: Adapters) -> Worker:
     sandbox = SandboxActivities(adapters.sandbox)
     checks = CheckActivities(checkers(adapters.evidence, adapters.sandbox), adapters.evidence)
     snapshot = SnapshotActivities(adapters.snapshots)
@@ -128,8 +131,7 @@ def _worker(
         task_queue=queue,
         workflows=[VerificationWorkflow] if name == "workflows" else [],
         activities=activities[name],
-        activity_executor=executor,
-        max_concurrent_activities=settings.parallelism if name == "sandbox" else 16,
+        max_concurrent_activities=settings.parallelism if name == "sandbox" else SPARE_THREADS // 2,
         graceful_shutdown_timeout=timedelta(seconds=settings.drain_timeout),
         sticky_queue_schedule_to_start_timeout=STICKY,
     )

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from domain.checks import Outcome
 from domain.decision import RoundOutcome
+from domain.feedback import RetryContext
 from domain.messages import Progress, Step
 from domain.report import CheckReport, CriterionReport, Report
 from entrypoints.cli.common import visible
@@ -95,14 +96,19 @@ def show_report(console: Console, report: Report, folder: Path, page: str, verbo
         console.print(Group(Text("\ncriteria", "bold"), _results_table(report.criteria)))
     if report.checks:
         console.print(Group(Text("\nchecks", "bold"), _results_table(report.checks)))
-    console.print(Text("\nchanges", "bold"), _changes(report))
-    for notice in report.notices:
-        console.print(Text("note   ", "bold"), Text(visible(notice), "yellow"))
-    console.print(Text("why    ", "bold"), Text(_why(report)))
     _show_outputs(console, report, verbose)
-    console.print(Text("next   ", "bold"), Text(visible(next_step(report))))
-    console.print(Text("proof  ", "bold"), Text(str(folder)))
-    console.print(Text("page   ", "bold"), Text(page))
+    facts = Table.grid(padding=(0, 2))
+    facts.add_row(Text("changes", "bold"), _changes(report))
+    for notice in report.notices:
+        facts.add_row(Text("note", "bold"), Text(visible(notice), "yellow"))
+    facts.add_row(Text("why", "bold"), Text(_why(report)))
+    if report.retry_context is not None:
+        facts.add_row(Text("retry", "bold"), Text(_told(report.retry_context)))
+    facts.add_row(Text("next", "bold"), Text(visible(next_step(report))))
+    facts.add_row(Text("evidence", "bold"), Text(str(folder), overflow="fold"))
+    facts.add_row(Text("Web UI", "bold"), Text(page, overflow="fold"))
+    console.print()
+    console.print(facts)
 
 
 def next_step(report: Report) -> str:
@@ -144,18 +150,24 @@ def _changes(report: Report) -> Text:
     if snapshot.changed:
         text.append(f": {_some(snapshot.changed)}", "dim")
     if snapshot.restored:
-        text.append(f"\n        restored from the base: {_some(snapshot.restored)}", "yellow")
+        text.append(f"\nrestored from the base: {_some(snapshot.restored)}", "yellow")
     if snapshot.dropped:
         dropped = [f"{entry.path} ({entry.reason})" for entry in snapshot.dropped]
-        text.append(f"\n        left out: {_some(dropped)}", "yellow")
+        text.append(f"\nleft out: {_some(dropped)}", "yellow")
     if report.scope.violations:
         violations = [f"{violation.path} ({violation.kind})" for violation in report.scope.violations]
-        text.append(f"\n        not allowed: {_some(violations)}", "red")
+        text.append(f"\nnot allowed: {_some(violations)}", "red")
     return text
 
 
 def _why(report: Report) -> str:
-    return visible("\n        ".join(f"{reason.text} [{reason.code}]" for reason in report.reasons))
+    return visible("\n".join(f"{reason.text} [{reason.code}]" for reason in report.reasons))
+
+
+def _told(retry: RetryContext) -> str:
+    """What the next attempt is told, in short; the report has the outputs and the diff that go with it."""
+    listed = "".join(f"\n- {failure}" for failure in retry.specific_failures)
+    return visible(f"attempt {retry.attempt_number} is told:{listed}")
 
 
 def _show_outputs(console: Console, report: Report, verbose: bool) -> None:

@@ -160,16 +160,20 @@ def order_of(order_id: str, **fields: JsonValue) -> Order:
     return Order.model_validate_json(canonical_json(given))
 
 
-@pytest.fixture(scope="session")
-async def server() -> AsyncIterator[WorkflowEnvironment]:
-    """The real server's time-skipping mode (DESIGN 6)."""
-    environment = await WorkflowEnvironment.start_time_skipping_v2(
+async def start_server() -> WorkflowEnvironment:
+    """The real server in its time-skipping mode (DESIGN 6)."""
+    return await WorkflowEnvironment.start_time_skipping_v2(
         dev_server_existing_path=server_binary(None),
         dev_server_extra_args=["--dynamic-config-value", "frontend.WorkflowTimeSkippingEnabled=true"],
         search_attributes=SEARCH_ATTRIBUTES,
         data_converter=pydantic_data_converter,
     )
-    async with environment:
+
+
+@pytest.fixture(scope="session")
+async def server() -> AsyncIterator[WorkflowEnvironment]:
+    """One server for all tests of workflows."""
+    async with await start_server() as environment:
         yield environment
 
 

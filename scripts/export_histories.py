@@ -1,0 +1,85 @@
+"""Exports one history of a round a path, which `tests/replay` then replays: `make histories`.
+
+Until the first tag, histories are exported anew when the workflow changes; afterwards it is `workflow.patched`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import JsonValue
+from temporalio.client import WorkflowFailureError
+from temporalio.testing import WorkflowEnvironment
+
+from domain.errors import Cause, Unavailable, WorkspaceRefused
+from domain.order import Order
+from tests.fakes.evidence import MemoryStore
+from tests.fakes.trail import MemoryTrail
+from tests.workflow.conftest import FAILED, PASSED, House, Script, order_of, start_server, working
+from workflows.options import WORKFLOWS_QUEUE
+from workflows.verification import VerificationWorkflow
+
+HISTORIES = Path(__file__).resolve().parent.parent / "tests" / "replay" / "histories"
+
+CHECKS: JsonValue = [{"name": "tests", "command": "true"}, {"name": "lint", "command": "true", "required": False}]
+CRITERIA: JsonValue = [{"id": "AC-1", "type": "file_exists", "params": {"path": "a"}}]
+ENGINE_GONE = Unavailable(Cause.ENGINE_UNAVAILABLE, "the engine is gone", "start it")
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way through the workflow."""
+
+    order: Order
+    script: Script
+    cancel_at: str = ""
+
+
+def paths() -> dict[str, Way]:
+    """Every way that has a history."""
+    both: dict[str, JsonValue] = {"checks": CHECKS}
+    return {
+        "verified": Way(order_of("wo-1", acceptance_criteria=CRITERIA, verification=both), Script()),
+        "sequence": Way(order_of("wo-2", verification={**both, "mode": "sequence"}), Script()),
+        "failed": Way(order_of("wo-3", verification=both), Script(items={"tests": [FAILED]})),
+        "engine_back": Way(order_of("wo-4", verification=both), Script(items={"tests": [ENGINE_GONE, PASSED]})),
+        "no_image": Way(order_of("wo-5", verification=both), Script(prepare=[_no_image()])),
+        "refused": Way(order_of("wo-6", verification=both), Script(freeze=[WorkspaceRefused("too many", "less")])),
+        "cancelled": Way(order_of("wo-7", verification=both), Script(seconds={"tests": 60.0}), cancel_at="tests"),
+    }
+
+
+async def main() -> None:
+    """Run every path on a real server and keep what it recorded."""
+    HISTORIES.mkdir(exist_ok=True)
+    async with await start_server() as server:
+        for name, path in paths().items():
+            (HISTORIES / f"{name}.json").write_text(await _history(server, path))
+
+
+async def _history(server: WorkflowEnvironment, path: Way) -> str:
+    trail, store = MemoryTrail(), MemoryStore()
+    house = House(client=server.client, script=path.script, trail=trail, store=store)
+    async with working(server.client, path.script, trail, store):
+        request = house.round(path.order)
+        handle = await server.client.start_workflow(
+            VerificationWorkflow.run, request, id=request.workflow_id, task_queue=WORKFLOWS_QUEUE
+        )
+        if path.cancel_at:
+            await path.script.runs(path.cancel_at)
+            await handle.cancel()
+        try:
+            await handle.result()
+        except WorkflowFailureError:
+            assert path.cancel_at, "only the cancelled round fails"
+        return (await handle.fetch_history()).to_json() + "\n"
+
+
+def _no_image() -> Unavailable:
+    return Unavailable(Cause.IMAGE_MISSING, "no image 'nope'", "build it")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
