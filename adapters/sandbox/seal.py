@@ -31,7 +31,7 @@ from domain.errors import Cause, Unavailable
 from domain.ports import EvidenceStore
 from domain.tree import Manifest
 
-LIFETIME_SECONDS = 6 * 3600
+LIFETIME_SECONDS = 3600
 """After it a seal is for the reaper. A round that lasts longer seals again."""
 
 _VOLUME = "countersign.volume"
