@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from adapters.config.settings import Settings
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from adapters.config.settings import Settings
 from domain.errors import Cause, Unavailable
 from domain.messages import Progress, RoundInput, RoundResult
 from domain.order import Order

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import structlog
 import typer
-from adapters.config.settings import Settings, load_settings
 
+from adapters.config.settings import Settings, load_settings
 from domain.errors import Malformed, Unavailable
 from entrypoints.client import connect, register_search_attributes
 from entrypoints.host import QUEUE_NAMES, QueueName, work
