@@ -74,7 +74,7 @@ def domain_error(error: ActivityError) -> Unavailable | WorkspaceRefused:
 @asynccontextmanager
 async def beating() -> AsyncIterator[Callable[[str], None]]:
     """Heartbeat every few seconds while the body runs, with the last word it was given as the detail."""
-    said = ["started"]
+    said = [""]
 
     def say(text: str) -> None:
         said[0] = text

@@ -12,7 +12,13 @@ from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
-from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError, WorkflowHandle
+from temporalio.client import (
+    Client,
+    WorkflowExecutionDescription,
+    WorkflowExecutionStatus,
+    WorkflowFailureError,
+    WorkflowHandle,
+)
 from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.envconfig import ClientConfig, ClientConnectConfig
@@ -34,6 +40,9 @@ POLL_SECONDS = 0.2
 SILENCE_SECONDS = 120.0
 RPC = timedelta(seconds=5)
 LOCAL_SESSION = "local"
+NODES_OF_ACTIVITIES = {"snapshot.freeze": "snapshot", "sandbox.prepare": "environment"}
+"""Whose heartbeats tell how far a node has come."""
+
 LOST = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED})
 
 RoundHandle = WorkflowHandle[VerificationWorkflow, RoundResult]
@@ -133,8 +142,9 @@ async def follow(handle: RoundHandle) -> AsyncIterator[Progress]:
         if description.status is not WorkflowExecutionStatus.RUNNING:
             return
         try:
-            yield await handle.query(VerificationWorkflow.progress, rpc_timeout=RPC)
+            progress = await handle.query(VerificationWorkflow.progress, rpc_timeout=RPC)
             answered = time.monotonic()
+            yield await _with_heartbeats(description, progress)
         except RPCError as error:
             if error.status not in LOST:  # a worker that is away cannot answer; the server still can
                 raise
@@ -145,6 +155,20 @@ async def follow(handle: RoundHandle) -> AsyncIterator[Progress]:
                     "the round is kept and goes on with the next worker: countersign status says what runs",
                 ) from error
         await asyncio.sleep(POLL_SECONDS)
+
+
+async def _with_heartbeats(description: WorkflowExecutionDescription, progress: Progress) -> Progress:
+    """Progress with what long activities last said of themselves, which the workflow does not hear."""
+    said: dict[str, str] = {}
+    for pending in description.raw_description.pending_activities:
+        node = NODES_OF_ACTIVITIES.get(pending.activity_type.name)
+        if node and pending.heartbeat_details.payloads:
+            (said[node],) = await pydantic_data_converter.decode(pending.heartbeat_details.payloads, [str])
+    steps = (
+        step.model_copy(update={"detail": said[step.id]}) if step.id in said and step.status == "running" else step
+        for step in progress.steps
+    )
+    return Progress(steps=tuple(steps))
 
 
 async def result_of(handle: RoundHandle) -> RoundResult:

@@ -61,8 +61,9 @@ class Watcher:
             return
         for step in progress.steps:
             key = f"{step.parent}/{step.id}"
-            if step.status != self._last.get(key, "waiting"):
-                self._last[key] = step.status
+            stands = f"{step.status} {step.detail if step.status == 'running' else ''}"
+            if stands != self._last.get(key, "waiting "):
+                self._last[key] = stands
                 self._console.print(_step_text(step))
 
 
@@ -105,10 +106,11 @@ def show_report(console: Console, report: Report, folder: Path, page: str, verbo
     if report.retry_context is not None:
         facts.add_row(Text("retry", "bold"), Text(_told(report.retry_context)))
     facts.add_row(Text("next", "bold"), Text(visible(next_step(report))))
-    facts.add_row(Text("evidence", "bold"), Text(str(folder), overflow="fold"))
-    facts.add_row(Text("Web UI", "bold"), Text(page, overflow="fold"))
     console.print()
     console.print(facts)
+    # Not in the table: a path or an address that is broken over two lines cannot be opened.
+    console.print(Text("evidence", "bold"), Text(f" {folder}"))
+    console.print(Text("Web UI  ", "bold"), Text(f" {page}"))
 
 
 def next_step(report: Report) -> str:
