@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -52,6 +53,7 @@ class Project:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=_interruptible,  # noqa: PLW1509 - these tests start no threads
         )
 
     def write(self, **files: str) -> None:
@@ -83,6 +85,11 @@ class Project:
         result = self.run(*arguments)
         assert result.returncode == 0, result.stderr
         return json.loads(result.stdout)
+
+
+def _interruptible() -> None:
+    """A shell that runs the tests in the background has them, and so their children, ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for(what: Callable[[], bool], seconds: float = 60.0) -> None:
