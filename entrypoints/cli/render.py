@@ -98,7 +98,8 @@ def show_report(console: Console, report: Report, folder: Path, page: str, verbo
     if report.checks:
         console.print(Group(Text("\nchecks", "bold"), _results_table(report.checks)))
     _show_outputs(console, report, verbose)
-    facts = Table.grid(padding=(0, 2))
+    facts = Table.grid(padding=(0, 1))
+    facts.add_column(min_width=8)
     facts.add_row(Text("changes", "bold"), _changes(report))
     for notice in report.notices:
         facts.add_row(Text("note", "bold"), Text(visible(notice), "yellow"))
