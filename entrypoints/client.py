@@ -39,6 +39,7 @@ CONNECT_SECONDS = 10.0
 POLL_SECONDS = 0.2
 SILENCE_SECONDS = 120.0
 RPC = timedelta(seconds=5)
+RUNNING = "ExecutionStatus = 'Running'"
 LOCAL_SESSION = "local"
 NODES_OF_ACTIVITIES = {"snapshot.freeze": "snapshot", "sandbox.prepare": "environment"}
 """Whose heartbeats tell how far a node has come."""

@@ -26,8 +26,8 @@ from temporalio.service import RPCError
 
 from adapters.config.settings import Settings, load_settings
 from domain.errors import Cause, Unavailable
-from entrypoints.client import RPC, connect, pollers
-from entrypoints.host_state import Files, HostState, Process, end_leftovers
+from entrypoints.client import RPC, RUNNING, connect, pollers
+from entrypoints.host_state import Files, HostState, Process, end_leftovers, shown
 from workflows.options import SEARCH_ATTRIBUTES, WORKFLOWS_QUEUE
 
 SERVER_SECONDS = 40.0
@@ -58,7 +58,7 @@ class Host:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._files = Files(settings.state_dir)
-        self._state = HostState(host=Process.of(os.getpid()))
+        self._state = HostState(host=Process.of(os.getpid()), settings=shown(settings))
         self._stop = asyncio.Event()
         self._server: subprocess.Popen[bytes] | None = None
         self._worker: subprocess.Popen[bytes] | None = None
@@ -180,7 +180,7 @@ class Host:
         if time.time() - self._files.used.stat().st_mtime < self._settings.idle_timeout:
             return False
         try:
-            answer = await self._client.count_workflows("ExecutionStatus = 'Running'", rpc_timeout=RPC)
+            answer = await self._client.count_workflows(RUNNING, rpc_timeout=RPC)
         except RPCError:
             return False
         return answer.count == 0

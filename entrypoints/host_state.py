@@ -16,9 +16,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import psutil
+from temporalio.service import RPCError
 
 from adapters.config.settings import Settings
 from domain.errors import Cause, Unavailable
+from entrypoints.client import RPC, RUNNING, connect, server_gone
 
 UP_SECONDS = 90.0
 FREE_BYTES = 64 * 1024 * 1024
@@ -48,7 +50,10 @@ class Process:
 
 @dataclass
 class HostState:
-    """What `host.json` says: who is alive and where the server listens. `ready` once a worker polls."""
+    """What `host.json` says: who is alive and where the server listens. `ready` once a worker polls.
+
+    `settings` are those that the host was started with, by name, as text.
+    """
 
     host: Process
     port: int = 0
@@ -58,6 +63,7 @@ class HostState:
     worker_restarts: int = 0
     ready: bool = False
     error: str = ""
+    settings: dict[str, str] = field(default_factory=dict)
 
     @property
     def address(self) -> str:
@@ -121,13 +127,38 @@ async def ensure_up(settings: Settings) -> HostState:
     while time.monotonic() < deadline:
         state = files.alive()
         if state is not None and state.ready:
-            return state
+            differing = [name for name, value in shown(settings).items() if state.settings.get(name) != value]
+            if not differing:
+                return state
+            await _end_if_idle(settings, state, differing)
+            continue
         if state is None and (spawned is None or spawned.poll() is not None):
             if spawned is not None and spawned.returncode != 0:
                 raise _did_not_start(files)
             spawned = _spawn(settings, files)
         await asyncio.sleep(0.1)
     raise _did_not_start(files)
+
+
+def shown(settings: Settings) -> dict[str, str]:
+    """Every setting as text: what a host was started with, to compare with what a command was given."""
+    return {name: str(value) for name, value in settings}
+
+
+async def _end_if_idle(settings: Settings, state: HostState, differing: list[str]) -> None:
+    """A host with other settings would run the round otherwise than asked; it makes way unless it is at work."""
+    client = await connect(settings, state.address)
+    try:
+        running = (await client.count_workflows(RUNNING, rpc_timeout=RPC)).count
+    except RPCError as error:
+        raise server_gone(error) from error
+    if running:
+        raise Unavailable(
+            Cause.SERVER_UNAVAILABLE,
+            f"this project's host was started with another {', '.join(differing)}, and a round is running on it",
+            "wait for that round, or end the host (countersign down), then run it again",
+        )
+    await take_down(settings)
 
 
 async def take_down(settings: Settings) -> bool:

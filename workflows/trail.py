@@ -39,7 +39,7 @@ class RoundTrail:
         ref = await workflow.execute_activity_method(
             TrailActivities.append,
             AppendInput(entry=entry, store=self._round.store),
-            summary=action,
+            summary=f"{action} {payload.get('check', '')}".strip()[:180],
             **options.TRAIL,
         )
         if self.head is None or ref.sequence > self.head.sequence:

@@ -76,7 +76,9 @@ class Project:
         return status
 
     def rows(self, todo: str) -> list[dict[str, Any]]:
-        """The trail of a todo."""
+        """The trail of a todo, none where it has not begun."""
+        if self.run("log", "show", todo).returncode == 5:
+            return []
         rows: list[dict[str, Any]] = self.answer("log", "show", todo, "--json")
         return rows
 

@@ -11,7 +11,7 @@ import pytest
 from docker import APIClient
 
 from domain.report import Report
-from tests.integration.conftest import Project, make_project
+from tests.integration.conftest import Project, make_project, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -155,6 +155,7 @@ def test_the_doctor_finds_nothing_missing(shared: Project) -> None:
 
 
 def test_the_doctor_and_verify_name_an_engine_that_is_gone(project: Project) -> None:
+    assert project.run("up").returncode == 0, "with the engine that is there: the host makes way for another setting"
     gone = {"DOCKER_HOST": "unix:///nowhere/docker.sock"}
     doctor = project.run("doctor", **gone)
     assert doctor.returncode == 3
@@ -162,3 +163,13 @@ def test_the_doctor_and_verify_name_an_engine_that_is_gone(project: Project) -> 
     result = project.run("verify", project.order(verification={"checks": [check("any", "true")]}), **gone)
     assert result.returncode == 3
     assert "start the Docker engine" in result.stdout
+
+
+def test_a_host_at_work_does_not_make_way(project: Project, engine: APIClient) -> None:
+    running = project.start("verify", project.order(id="wo-first", verification={"checks": [check("wait", "sleep 8")]}))
+    wait_for(lambda: any(row["action"] == "check_started" for row in project.rows("wo-first")))
+    result = project.run("verify", "wo-first.yaml", COUNTERSIGN_PARALLELISM="1")
+    assert result.returncode == 3
+    assert "parallelism" in result.stderr
+    running.communicate(timeout=60)
+    assert running.returncode == 0
