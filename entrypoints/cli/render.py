@@ -36,6 +36,9 @@ HEADLINES = {
 
 SHOWN_LINES = 12
 
+USUAL = "built-in list"
+"""How the reasons begin for what nobody expects to travel (.git, caches): the report has them, the terminal not."""
+
 
 class Watcher:
     """Shows progress as it comes: a live table on a terminal, a line a change elsewhere."""
@@ -110,8 +113,8 @@ def show_report(console: Console, report: Report, folder: Path, page: str, verbo
     console.print()
     console.print(facts)
     # Not in the table: a path or an address that is broken over two lines cannot be opened.
-    console.print(Text("evidence", "bold"), Text(f" {folder}"))
-    console.print(Text("Web UI  ", "bold"), Text(f" {page}"))
+    console.print(Text("evidence", "bold"), Text(str(folder)))
+    console.print(Text("Web UI  ", "bold"), Text(page))
 
 
 def next_step(report: Report) -> str:
@@ -154,8 +157,8 @@ def _changes(report: Report) -> Text:
         text.append(f": {_some(snapshot.changed)}", "dim")
     if snapshot.restored:
         text.append(f"\nrestored from the base: {_some(snapshot.restored)}", "yellow")
-    if snapshot.dropped:
-        dropped = [f"{entry.path} ({entry.reason})" for entry in snapshot.dropped]
+    dropped = [f"{entry.path} ({entry.reason})" for entry in snapshot.dropped if not entry.reason.startswith(USUAL)]
+    if dropped:
         text.append(f"\nleft out: {_some(dropped)}", "yellow")
     if report.scope.violations:
         violations = [f"{violation.path} ({violation.kind})" for violation in report.scope.violations]
