@@ -97,3 +97,12 @@ class WorkspaceRefused(CountersignError):
         super().__init__(f"{reason}. {next_step}")
         self.reason = reason
         self.next_step = next_step
+
+
+def no_blob(digest: str) -> Unavailable:
+    """What every evidence store raises for a blob that it does not have."""
+    return Unavailable(
+        Cause.STORE_UNAVAILABLE,
+        f"the evidence store has no blob {digest}",
+        "see that all workers use the same evidence folder and nothing was deleted from it, then verify again",
+    )

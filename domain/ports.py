@@ -60,7 +60,7 @@ class EvidenceStore(Protocol):
         ...
 
     def get(self, digest: str) -> bytes:
-        """The blob; its digest is checked. Raises `KeyError` when there is none."""
+        """The blob; its digest is checked. Raises `Unavailable` (store_unavailable) when there is none."""
         ...
 
     def has(self, digest: str) -> bool:

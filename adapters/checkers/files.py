@@ -14,7 +14,6 @@ from adapters.checkers.facts import seen
 from adapters.checkers.search import Found, SearchFailed, search
 from domain.checks import Item, Outcome
 from domain.criteria import FileContains, FileExists
-from domain.errors import Cause, Unavailable
 from domain.ports import CheckContext, EvidenceStore, Finding
 from domain.tree import Entry, Manifest
 
@@ -65,7 +64,7 @@ class FileContainsChecker:
         if there.size > LARGEST:
             text = f"{path} has {there.size} bytes, more than the {LARGEST} that are searched"
             return _finding(Outcome.FAILED, "file_too_large", text, facts)
-        data = await asyncio.to_thread(_blob, self._store, there.digest)
+        data = await asyncio.to_thread(self._store.get, there.digest)
         started = time.monotonic()
         try:
             match = await search(pattern, data, criterion.timeout)
@@ -102,15 +101,4 @@ def _facts(there: Entry | str | None) -> dict[str, JsonValue] | None:
 
 
 def _lookup(store: EvidenceStore, tree: str, path: str) -> Entry | str | None:
-    return Manifest.decode(_blob(store, tree)).resolve(path)
-
-
-def _blob(store: EvidenceStore, digest: str) -> bytes:
-    try:
-        return store.get(digest)
-    except KeyError as error:
-        raise Unavailable(
-            Cause.STORE_UNAVAILABLE,
-            f"the evidence store has no blob {digest}",
-            "Check that all workers use the same evidence folder, and that nothing was deleted from it.",
-        ) from error
+    return Manifest.decode(store.get(tree)).resolve(path)

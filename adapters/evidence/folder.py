@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 
 from domain.base import sha256_hex
-from domain.errors import Cause, Unavailable
+from domain.errors import Cause, Unavailable, no_blob
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -51,15 +51,15 @@ class FolderStore:
         return digest
 
     def get(self, digest: str) -> bytes:
-        """The blob. Raises `KeyError` when there is none, `Unavailable` when its bytes are not what was stored."""
+        """The blob. Raises `Unavailable` when there is none, or its bytes are not what was stored."""
         if not _DIGEST.fullmatch(digest):
-            raise KeyError(digest)
+            raise no_blob(digest)
         path = self._path(digest)
         with self._translated():
             try:
                 data = path.read_bytes()
             except FileNotFoundError:
-                raise KeyError(digest) from None
+                raise no_blob(digest) from None
         if sha256_hex(data) != digest:
             raise Unavailable(
                 Cause.STORE_UNAVAILABLE,

@@ -27,7 +27,6 @@ from adapters.sandbox.engine import (
     remove_volume,
     status_of,
 )
-from domain.errors import Cause, Unavailable
 from domain.ports import EvidenceStore
 from domain.tree import Manifest
 
@@ -90,12 +89,12 @@ class Seals:
                 remove_volume(api, volume["Name"])
 
     def _make(self, api: docker.APIClient, name: str, holder: Container, tree: str) -> Seal:
-        manifest = Manifest.decode(self._blob(tree))
+        manifest = Manifest.decode(self._store.get(tree))
         unique = f"{name}-{uuid.uuid4().hex[:12]}"
         seal = Seal(unique, footprint(manifest), inodes(manifest))
         try:
             _make_volume(api, seal, holder)
-            self._hold(api, seal, holder, sealed_tree(manifest, tree, self._blob))
+            self._hold(api, seal, holder, sealed_tree(manifest, tree, self._store.get))
             if _publish(api, unique, name):
                 return seal
         except BaseException:
@@ -117,16 +116,6 @@ class Seals:
 
     def _labels(self, round: str) -> dict[str, str]:
         return {OWNER: self._owner, ROUND: round, DEADLINE: str(int(time.time()) + LIFETIME_SECONDS)}
-
-    def _blob(self, digest: str) -> bytes:
-        try:
-            return self._store.get(digest)
-        except KeyError as error:
-            raise Unavailable(
-                Cause.STORE_UNAVAILABLE,
-                f"the evidence store has no blob {digest}, which the frozen tree names",
-                "run the round again, which freezes the tree anew; countersign doctor checks the store",
-            ) from error
 
 
 def _find(api: docker.APIClient, name: str) -> Seal | None:

@@ -57,11 +57,11 @@ class FileSnapshots:
 
     def assess(self, request: ScopeInput) -> ScopeResult:
         """The trusted tree and what became of each change. Raises `Unavailable` (store_unavailable, disk_full)."""
-        base = Manifest.decode(self._blob(request.frozen.base))
-        head = Manifest.decode(self._blob(request.frozen.head))
-        dropped = _DROPPED.validate_json(self._blob(request.frozen.dropped))
+        base = Manifest.decode(self._store.get(request.frozen.base))
+        head = Manifest.decode(self._store.get(request.frozen.head))
+        dropped = _DROPPED.validate_json(self._store.get(request.frozen.dropped))
         tree, report = assess(base, head, dropped, rules_of(request.scope))
-        diff = unified_diff(base, tree, [change.path for change in report.accepted], self._blob)
+        diff = unified_diff(base, tree, [change.path for change in report.accepted], self._store.get)
         return ScopeResult(
             tree=self._store.put(tree.encode()),
             tree_bytes=tree.size,
@@ -96,16 +96,6 @@ class FileSnapshots:
                 return read_directory(workspace, selection, self._limits, bulk, progress)
             except OSError as error:
                 raise _unreadable(Cause.WORKSPACE_UNREADABLE, "workspace", workspace, error) from error
-
-    def _blob(self, digest: str) -> bytes:
-        try:
-            return self._store.get(digest)
-        except KeyError as error:
-            raise Unavailable(
-                Cause.STORE_UNAVAILABLE,
-                f"The evidence store has no blob {digest}, which a snapshot names",
-                "Verify again: the snapshot is then made anew.",
-            ) from error
 
 
 def _all_dropped(base: Tree, head: Tree, taken: Manifest) -> tuple[Dropped, ...]:

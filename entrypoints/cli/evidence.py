@@ -59,11 +59,11 @@ def show(
 
 
 def _show_blob(digest: str) -> None:
-    try:
-        data = common.open_evidence().get(digest)
-    except KeyError as error:
+    store = common.open_evidence()
+    if not store.has(digest):
         common.err(f"there is no evidence {digest}")
-        raise typer.Exit(common.EXIT_NOT_FOUND) from error
+        raise typer.Exit(common.EXIT_NOT_FOUND)
+    data = store.get(digest)
     try:
         common.emit_json(json.loads(data))
     except ValueError:

@@ -46,8 +46,9 @@ class TestEveryStore:
     @pytest.mark.parametrize("digest", ["0" * 64, "", "../../etc/passwd", "0" * 63 + "/"])
     def test_has_no_blob_that_nobody_put(self, store: EvidenceStore, digest: str) -> None:
         assert not store.has(digest)
-        with pytest.raises(KeyError):
+        with pytest.raises(Unavailable) as caught:
             store.get(digest)
+        assert caught.value.cause is Cause.STORE_UNAVAILABLE
 
     def test_bulk_stores_every_blob_by_its_digest(self, store: EvidenceStore) -> None:
         large = [bytes([i]) * 100_000 for i in range(5)]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from domain.base import sha256_hex
+from domain.errors import no_blob
 
 
 class MemoryStore:
@@ -21,6 +22,8 @@ class MemoryStore:
         return digest
 
     def get(self, digest: str) -> bytes:
+        if digest not in self.blobs:
+            raise no_blob(digest)
         return self.blobs[digest]
 
     def has(self, digest: str) -> bool:

@@ -29,6 +29,16 @@ def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
 
 
+def committed(folder: Path) -> tuple[Path, str]:
+    """A repository with one commit, and that commit's id."""
+    folder.mkdir()
+    git(folder, "init", "-q")
+    (folder / "a.txt").write_text("before\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "base")
+    return folder, git(folder, "rev-parse", "HEAD")
+
+
 def test_a_workspace_full_of_odd_things_gets_a_verdict_that_names_them(shared: Project) -> None:
     work = shared.root / "odd"
     work.mkdir()
@@ -65,13 +75,7 @@ def test_a_workspace_with_too_many_files_is_the_workers_failure(shared: Project)
 
 
 def test_nothing_that_the_worker_configured_in_git_runs(shared: Project) -> None:
-    repository = shared.root / "repository"
-    repository.mkdir()
-    git(repository, "init", "-q")
-    (repository / "a.txt").write_text("before\n")
-    git(repository, "add", ".")
-    git(repository, "commit", "-qm", "base")
-    revision = git(repository, "rev-parse", "HEAD")
+    repository, revision = committed(shared.root / "repository")
     marker = shared.root / "it-ran"
     trap = shared.root / "trap"
     trap.write_text(f"#!/bin/sh\ntouch {marker}\n")
@@ -100,13 +104,7 @@ def test_nothing_that_the_worker_configured_in_git_runs(shared: Project) -> None
 
 
 def test_an_altered_object_of_the_base_is_no_base(shared: Project) -> None:
-    repository = shared.root / "altered"
-    repository.mkdir()
-    git(repository, "init", "-q")
-    (repository / "a.txt").write_text("before\n")
-    git(repository, "add", ".")
-    git(repository, "commit", "-qm", "base")
-    revision = git(repository, "rev-parse", "HEAD")
+    repository, revision = committed(shared.root / "altered")
     blob = git(repository, "rev-parse", "HEAD:a.txt")
     (repository / "a.txt").write_text("forged\n")
     forged = git(repository, "hash-object", "-w", "a.txt")

@@ -23,4 +23,4 @@ def test_there_are_histories() -> None:
 def test_a_recorded_round_replays(path: Path) -> None:
     replayer = Replayer(workflows=[VerificationWorkflow], data_converter=pydantic_data_converter)
     history = WorkflowHistory.from_json(path.stem, path.read_text())
-    asyncio.run(replayer.replay_workflow(history))
+    assert asyncio.run(replayer.replay_workflow(history)).replay_failure is None
