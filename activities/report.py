@@ -39,22 +39,26 @@ class ReportActivities:
             attempt=record.input.attempt,
             retry=record.input.order.verification.retry,
             decision=record.decision,
-            results=record.results,
+            results=[result.model_copy(update=self._printed(result)) for result in record.results],
             restored=scope.restored if scope else (),
             diff=diff,
         )
-        outputs = {result.id: self._output(result) for result in record.results if result.evidence}
+        outputs = {result.id: self._output(result) for result in record.results}
         report = build(record, outputs, scope, retry)
         encoded = _document(report)
         self._place(record, report, diff, encoded)
         return FiledReport(report=self._store.put(encoded))
 
     def _output(self, result: CheckResult) -> Output:
+        printed = self._printed(result)
+        return Output(**{name: tail(text, OUTPUT_LINES, OUTPUT_CHARACTERS) for name, text in printed.items()})
+
+    def _printed(self, result: CheckResult) -> dict[str, str]:
+        """Whole outputs, from the evidence: what travelled with the result is only their end."""
+        if not result.evidence:
+            return {}
         finding = json.loads(self._store.get(result.evidence))["finding"]
-        return Output(
-            stdout=tail(finding["stdout"], OUTPUT_LINES, OUTPUT_CHARACTERS),
-            stderr=tail(finding["stderr"], OUTPUT_LINES, OUTPUT_CHARACTERS),
-        )
+        return {name: finding[name] for name in ("stdout", "stderr")}
 
     def _place(self, record: RoundRecord, report: Report, diff: str, encoded: bytes) -> None:
         """The seed `pipeline` folder: what was asked, what was run, what was seen, what was decided."""

@@ -43,7 +43,10 @@ def retry_context(
     restored: Iterable[str],
     diff: str,
 ) -> RetryContext | None:
-    """What attempt `attempt + 1` is told, or None when nothing is to be done again."""
+    """What attempt `attempt + 1` is told, or None when nothing is to be done again.
+
+    `results` with whole outputs: their ends are told once, in `outputs`.
+    """
     if decision.outcome is not RoundOutcome.CHANGES_REQUESTED:
         return None
     restored_paths = tuple(restored)
@@ -63,7 +66,7 @@ def retry_context(
         max_attempts=retry.max_attempts,
         restored_paths=restored_paths,
         specific_failures=tuple(failures),
-        check_results=tuple(failed),
+        check_results=tuple(result.model_copy(update={"stdout": "", "stderr": ""}) for result in failed),
         verifier_feedback=_verifier_feedback(decision) if retry.include_verifier_feedback else None,
         prior_diff=head(diff),
         outputs={name: text for name, text in outputs.items() if text},

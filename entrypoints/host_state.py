@@ -23,6 +23,7 @@ from domain.errors import Cause, Unavailable
 from entrypoints.client import RPC, RUNNING, connect, server_gone
 
 UP_SECONDS = 90.0
+PACKAGES = ("domain", "activities", "workflows", "adapters", "entrypoints")
 FREE_BYTES = 64 * 1024 * 1024
 
 
@@ -141,8 +142,15 @@ async def ensure_up(settings: Settings) -> HostState:
 
 
 def shown(settings: Settings) -> dict[str, str]:
-    """Every setting as text: what a host was started with, to compare with what a command was given."""
-    return {name: str(value) for name, value in settings}
+    """Every setting as text, and the code's age: what a host was started with, to compare with what a command has."""
+    return {"version of the code": _code(), **{name: str(value) for name, value in settings}}
+
+
+def _code() -> str:
+    """When what a host runs was last changed: an upgrade must not leave the old code at work."""
+    root = Path(__file__).resolve().parent.parent
+    files = (path for package in PACKAGES for path in (root / package).rglob("*.py"))
+    return str(max(path.stat().st_mtime_ns for path in files))
 
 
 async def _end_if_idle(settings: Settings, state: HostState, differing: list[str]) -> None:

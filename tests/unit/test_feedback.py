@@ -148,3 +148,9 @@ def test_the_fields_are_the_contracts() -> None:
         *("attempt_number", "max_attempts", "human_feedback", "restored_paths", "specific_failures", "check_results"),
         *("verifier_feedback", "prior_attempts", "prior_diff", "outputs", "question"),
     ]
+
+
+def test_outputs_are_told_once() -> None:
+    told = context((result("a", stdout="printed", stderr="too"),))
+    assert told.outputs == {"a": "printed\ntoo"}
+    assert [(r.stdout, r.stderr) for r in told.check_results] == [("", "")]

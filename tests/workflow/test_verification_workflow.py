@@ -75,6 +75,15 @@ async def test_a_failed_check_does_not_stop_the_others_and_gives_a_retry_context
     assert (retry.attempt_number, retry.outputs) == (2, {"lint": "boom\n"})
 
 
+async def test_the_next_attempt_is_told_the_last_fifty_lines_though_fewer_travel(house: House) -> None:
+    house.script.items = {"tests": [FAILED.model_copy(update={"stdout": "a long line\n" * 500})]}
+    result = await decide(house, order_of("wo-long", verification=checks("tests")))
+    retry = report_of(house, result).retry_context
+    assert retry is not None
+    assert retry.outputs["tests"].count("a long line") == 50
+    assert retry.outputs["tests"].count("characters before this") == 1
+
+
 async def test_parallel_checks_run_at_once_and_sequential_ones_in_order(house: House) -> None:
     names = ("c", "a", "b")
     house.script.seconds = dict.fromkeys(names, 0.4)
