@@ -114,7 +114,7 @@ def decide(facts: Facts, policy: Policy, counters: Counters = Counters()) -> Dec
     if facts.refused:
         return _changes([Reason(code="workspace_refused", text=facts.refused)])
     if facts.unknown:
-        return Decision(outcome=RoundOutcome.INCONCLUSIVE, reasons=(Reason(code="no_tree", text=facts.unknown),))
+        return _inconclusive([Reason(code="no_tree", text=facts.unknown)], policy, counters)
     if facts.violations:
         return _changes([Reason(code="scope_violation", text=text) for text in facts.violations])
 
@@ -125,9 +125,7 @@ def decide(facts: Facts, policy: Policy, counters: Counters = Counters()) -> Dec
             return Decision(outcome=RoundOutcome.FAILED, reasons=(*failures, *feedback), trigger="hard_fail")
         return _changes([*failures, *feedback])
     if unknown := _could_not_run(facts):
-        if counters.inconclusive >= policy.tool_retries:
-            return _needs_human("checks_could_not_run", unknown)
-        return Decision(outcome=RoundOutcome.INCONCLUSIVE, reasons=tuple(unknown))
+        return _inconclusive(unknown, policy, counters)
 
     if audit is AuditorOutcome.FAILED:
         return Decision(outcome=RoundOutcome.FAILED, reasons=tuple(feedback), trigger="hard_fail")
@@ -217,6 +215,13 @@ def _feedback(audit: Audit | None) -> list[Reason]:
 
 def _changes(reasons: list[Reason]) -> Decision:
     return Decision(outcome=RoundOutcome.CHANGES_REQUESTED, reasons=tuple(reasons))
+
+
+def _inconclusive(reasons: list[Reason], policy: Policy, counters: Counters) -> Decision:
+    """Nothing was learned: to be tried again by the system, until its retries are used up."""
+    if counters.inconclusive >= policy.tool_retries:
+        return _needs_human("checks_could_not_run", reasons)
+    return Decision(outcome=RoundOutcome.INCONCLUSIVE, reasons=tuple(reasons))
 
 
 def _needs_human(trigger: str, reasons: list[Reason]) -> Decision:

@@ -73,6 +73,7 @@ def facts(
         results=results,
         violations=("out of scope: a.py",) if violated else (),
         refused="too many files" if refused else "",
+        unknown="",
         subjective_required=frozenset() if subjective == "none" else frozenset({"S-1"}),
         criteria=len(criteria) + (subjective != "none"),
         audit=audit,
@@ -191,6 +192,18 @@ def test_what_was_not_let_in_is_decided_by_that_alone(enabled: bool, violated: b
             decision = decide(of, policy, COUNTERS[2])
             assert (decision.outcome, decision.reasons[0].code, decision.trigger) == expected
             assert len(decision.reasons) == 1
+
+
+@pytest.mark.parametrize("inconclusive", [0, 2, 3])
+def test_without_a_tree_nothing_is_known(inconclusive: int) -> None:
+    """No result and no audit makes up for a tree that could not be read; after the last retry a human looks."""
+    outcome, trigger = (
+        (RoundOutcome.INCONCLUSIVE, "") if inconclusive < 3 else (RoundOutcome.NEEDS_HUMAN, "checks_could_not_run")
+    )
+    for of in every_facts(violated=False, refused=False):
+        decision = decide(of.model_copy(update={"unknown": "damaged"}), Policy(), Counters(inconclusive=inconclusive))
+        assert (decision.outcome, decision.trigger) == (outcome, trigger)
+        assert [reason.code for reason in decision.reasons] == ["no_tree"]
 
 
 def test_without_an_audit_the_checks_alone_decide() -> None:
