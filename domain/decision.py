@@ -158,7 +158,7 @@ def _everything_required_passed(facts: Facts, policy: Policy) -> Decision:
         text = f"nobody judged {', '.join(unjudged)}, and only a judge can"
         return _needs_human("not_judged", [Reason(code="not_judged", text=text)])
     if facts.criteria < policy.min_criteria:
-        text = f"{facts.criteria} criteria where the order asks for at least {policy.min_criteria}"
+        text = f"the order asks for at least {policy.min_criteria} criteria and has {facts.criteria}"
         return _needs_human("nothing_to_check", [Reason(code="too_few_criteria", text=text)])
     evidence = tuple(result.evidence for result in gates if result.evidence)
     passed = sum(result.passed for result in gates)

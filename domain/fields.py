@@ -75,8 +75,24 @@ def _inside(text: str) -> str:
 
 
 def _scope_pattern(text: str) -> str:
+    """A gitignore pattern that can match something: a deny that never does would be no deny."""
+    if not text.strip():
+        raise wrong("a blank pattern", "a gitignore pattern")
+    if text.startswith("#"):
+        raise wrong(f"{quoted(text)} is a comment to gitignore", "a pattern (a leading # is written \\#)")
+    if "[" in text.replace("\\[", "") and not re.search(r"\[[^/]+\]", text):
+        raise wrong(f"{quoted(text)} opens a [ that is not closed", "a pattern (a [ by itself is written \\[)")
+    if (len(text) - len(text.rstrip("\\"))) % 2:
+        raise wrong(f"{quoted(text)} ends with a lone backslash", "a gitignore pattern")
     _inside(text.removeprefix("!"))
     return text
+
+
+def _scope_patterns(patterns: list[str]) -> list[str]:
+    if patterns and patterns[0].startswith("!"):
+        what = f"{quoted(patterns[0])} takes back a pattern before it, and there is none"
+        raise wrong(what, "a pattern (a leading ! is written \\!)", at=(0,))
+    return patterns
 
 
 def _variables(variables: dict[str, str]) -> dict[str, str]:
@@ -130,6 +146,7 @@ OrderId = Annotated[str, AfterValidator(_order_id), Field(description="text that
 Command = Annotated[str, AfterValidator(_command), Field(description="text that is a shell command")]
 RelativePath = Annotated[str, AfterValidator(_inside), Field(description="text that is a path inside the tree")]
 ScopePattern = Annotated[str, AfterValidator(_scope_pattern), Field(description="text that is a gitignore pattern")]
+ScopePatterns = Annotated[list[ScopePattern], AfterValidator(_scope_patterns)]
 EnvironmentVariables = Annotated[
     dict[str, str], AfterValidator(_variables), Field(description="an object of variable names and texts")
 ]

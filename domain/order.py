@@ -20,7 +20,7 @@ from domain.fields import (
     Image,
     OrderId,
     RelativePath,
-    ScopePattern,
+    ScopePatterns,
     Seconds,
     Size,
     bytes_between,
@@ -74,7 +74,7 @@ Base = Annotated[
 class SnapshotRules(Part):
     """Which part of the workspace, and of the base, is looked at at all: gitignore patterns."""
 
-    include: list[ScopePattern] = ["**"]
+    include: ScopePatterns = ["**"]
 
 
 class Environment(Part):
@@ -99,10 +99,10 @@ class Resources(Part):
 class Scope(Part):
     """What the worker may change: gitignore patterns, relative to the tree's root."""
 
-    allow: list[ScopePattern] = ["**"]
-    deny: list[ScopePattern] = []
-    protect: list[ScopePattern] = []
-    unprotect: list[ScopePattern] = []
+    allow: ScopePatterns = ["**"]
+    deny: ScopePatterns = []
+    protect: ScopePatterns = []
+    unprotect: ScopePatterns = []
 
 
 class Check(Part):

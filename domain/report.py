@@ -7,12 +7,16 @@ from datetime import datetime
 from typing import Literal
 
 from domain.base import Message
-from domain.checks import CheckResult, Outcome
+from domain.checks import CheckResult, Outcome, subjective_of
+from domain.criteria import Subjective
 from domain.decision import Reason, RoundOutcome
 from domain.feedback import RetryContext
 from domain.messages import RoundRecord
 from domain.scope import ScopeReport, Violation
 from domain.tree import Dropped
+
+NOT_JUDGED = "not_judged"
+"""The outcome of a criterion that only a judge can tell, while none has."""
 
 
 class Output(Message):
@@ -87,7 +91,7 @@ class ScopeSection(Message):
 
 
 class Summary(Message):
-    """Counts over criteria and checks. `audited` counts the criteria a judge assessed."""
+    """Counts over criteria and checks; those not judged are in the total alone. `audited`: how many a judge did."""
 
     total: int
     passed: int
@@ -156,9 +160,9 @@ def build(
         notices=record.notices,
         snapshot=_snapshot(record, scope),
         scope=ScopeSection(passed=not scope.violations, violations=scope.violations) if scope else None,
-        criteria=tuple(_criterion(r, outputs) for r in record.results if r.spelling == "criterion"),
+        criteria=_criteria(record, outputs),
         checks=tuple(_check(r, outputs) for r in record.results if r.spelling == "check"),
-        summary=_summary(record.results),
+        summary=_summary(record),
         retry_context=retry,
         trail=TrailHead(session=record.input.session, sequence=record.head_sequence, head=record.head_hash),
     )
@@ -175,6 +179,32 @@ def _snapshot(record: RoundRecord, scope: ScopeReport | None) -> SnapshotReport 
         changed=tuple(change.path for change in scope.accepted),
         restored=scope.restored,
         dropped=scope.dropped,
+    )
+
+
+def _criteria(record: RoundRecord, outputs: Mapping[str, Output]) -> tuple[CriterionReport, ...]:
+    """Every criterion of the order, as it is written there: those that only a judge can tell are not judged."""
+    ran = {r.id: _criterion(r, outputs) for r in record.results if r.spelling == "criterion"}
+    unjudged = {criterion.id: _unjudged(criterion) for criterion in subjective_of(record.input.order)}
+    both = {**ran, **unjudged}
+    return tuple(both[c.id] for c in record.input.order.acceptance_criteria if c.id in both)
+
+
+def _unjudged(criterion: Subjective) -> CriterionReport:
+    return CriterionReport(
+        id=criterion.id,
+        description=criterion.description,
+        test_type=criterion.type,
+        command="",
+        required=criterion.required,
+        passed=False,
+        outcome=NOT_JUDGED,
+        code=NOT_JUDGED,
+        text="nobody judged it",
+        next_step="",
+        isolation="not_run",
+        duration_ms=0,
+        evidence=CriterionEvidence(id="", exit_code=None, stdout="", stderr=""),
     )
 
 
@@ -218,12 +248,12 @@ def _check(result: CheckResult, outputs: Mapping[str, Output]) -> CheckReport:
     )
 
 
-def _summary(results: tuple[CheckResult, ...]) -> Summary:
+def _summary(record: RoundRecord) -> Summary:
     def count(outcome: Outcome) -> int:
-        return sum(result.outcome is outcome for result in results)
+        return sum(result.outcome is outcome for result in record.results)
 
     return Summary(
-        total=len(results),
+        total=len(record.results) + len(subjective_of(record.input.order)),
         passed=count(Outcome.PASSED),
         failed=count(Outcome.FAILED),
         could_not_run=count(Outcome.COULD_NOT_RUN),

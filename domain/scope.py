@@ -14,26 +14,33 @@ from domain.base import Message
 from domain.tree import Change, Dropped, Entry, Manifest, changes
 
 PROTECTED = (
-    *("tests/**", "test_*.py", "*_test.py", "conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml"),
-    *("noxfile.py", "Makefile", ".coveragerc", "coverage.toml"),
-    *(".github/**", ".gitlab-ci.yml", ".gitlab/**", ".circleci/**", ".ci/**", "azure-pipelines.yml", "Jenkinsfile"),
+    *("tests/**", "test_*.py", "*_test.py", "conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
+    *("tox.ini", "setup.cfg", "pyproject.toml", "noxfile.py", ".coveragerc", "coverage.toml"),
+    *("Makefile", "makefile", "GNUmakefile"),
+    *("ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", ".flake8", "pyrightconfig.json", ".pre-commit-config.yaml"),
+    *(
+        ".github/**",
+        ".gitlab-ci.yml",
+        ".gitlab/**",
+        ".circleci/**",
+        ".ci/**",
+        "azure-pipelines.yml",
+        "Jenkinsfile",
+        ".travis.yml",
+    ),
 )
 """Paths that are the base's whatever the worker did. What is new under one is dropped, unless it is a new test."""
 
+_CONFIGURES_TESTS = ("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg")
+
 NEW_TESTS = (
-    "tests/**",
-    "test_*.py",
-    "*_test.py",
-    "!conftest.py",
-    "!pytest.ini",
-    "!tox.ini",
-    "!setup.cfg",
-    "!pyproject.toml",
+    *("tests/**", "test_*.py", "*_test.py"),
+    *(f"!{name}" for name in (*_CONFIGURES_TESTS, "pyproject.toml")),
 )
 """New files that may join the protected ones: tests, never what configures them."""
 
-START_UP = ("sitecustomize.py", "usercustomize.py", "*.pth")
-"""Files that an interpreter runs by itself: never taken from the worker."""
+START_UP = ("sitecustomize.py", "usercustomize.py", "*.pth", "**/*.dist-info/**", "**/*.egg-info/**")
+"""What an interpreter, or a runner that looks for plugins, runs by itself: never taken from the worker."""
 
 Matcher = Callable[[str], bool]
 
@@ -87,7 +94,7 @@ def assess(base: Manifest, head: Manifest, dropped: Iterable[Dropped], rules: Ru
             else:
                 restored.append(path)
         elif rules.start_up(path) and change.kind != "deleted":
-            left_out.append(Dropped(path=path, reason="an interpreter runs this file by itself at start"))
+            left_out.append(Dropped(path=path, reason="an interpreter or a test runner runs this by itself"))
         elif rules.shadows(path) and change.kind == "added":
             left_out.append(Dropped(path=path, reason="a new module that hides the standard library's or the runner's"))
         elif rules.deny(path):

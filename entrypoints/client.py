@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import logging
+import sys
 import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
+import structlog
 from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.api.taskqueue.v1 import TaskQueue
@@ -23,10 +26,11 @@ from temporalio.common import SearchAttributePair, TypedSearchAttributes, Workfl
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.envconfig import ClientConfig, ClientConnectConfig
 from temporalio.exceptions import ApplicationError, CancelledError, WorkflowAlreadyStartedError
+from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 from temporalio.service import RPCError, RPCStatusCode
 
 from adapters.config.settings import Settings
-from domain.errors import Cause, Unavailable
+from domain.errors import Cause, Malformed, Problem, Unavailable
 from domain.events import Actor
 from domain.messages import Progress, RoundInput, RoundResult
 from domain.order import Order
@@ -49,15 +53,29 @@ LOST = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RP
 RoundHandle = WorkflowHandle[VerificationWorkflow, RoundResult]
 
 
+def log_to_stderr(level: int) -> None:
+    """Everything that is logged, the SDK's core included, which would write to stdout by itself."""
+    logging.basicConfig(level=level, stream=sys.stderr)
+    forwarding = LogForwardingConfig(logger=logging.getLogger("temporal"))
+    core = LoggingConfig(filter=TelemetryFilter(core_level="WARN", other_level="ERROR"), forwarding=forwarding)
+    Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=core)))
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+
+
 async def connect(settings: Settings, address: str | None = None) -> Client:
     """A client for `address`, else for the configured server or profile. Raises `Unavailable` (server_unavailable)."""
-    config = ClientConfig.load_client_connect_config() if settings.remote else ClientConnectConfig()
+    try:
+        config = ClientConfig.load_client_connect_config() if settings.remote else ClientConnectConfig()
+    except RuntimeError as error:  # the SDK's ConfigError
+        expected = "expected a profile of Temporal's configuration file"
+        problem = Problem(file="environment", line=1, field="Temporal", what=str(error), expected=expected)
+        raise Malformed([problem]) from error
     config["target_host"] = address or settings.temporal_address or config.get("target_host", "127.0.0.1:7233")
     config.setdefault("namespace", settings.temporal_namespace)
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             return await Client.connect(**config, data_converter=pydantic_data_converter)
-    except (RuntimeError, TimeoutError) as error:
+    except (RuntimeError, TimeoutError, ValueError) as error:
         raise Unavailable(
             Cause.SERVER_UNAVAILABLE,
             f"no Temporal server answers at {config['target_host']}",
@@ -133,20 +151,21 @@ async def start_round(client: Client, trail: Trail, order: Order) -> tuple[Round
 
 
 async def follow(handle: RoundHandle) -> AsyncIterator[Progress]:
-    """The round's progress until it has ended, several times a second.
+    """The round's progress several times a second, and how it stood at its end if a worker is there to tell.
 
     Raises `RPCError` when the server is gone, `Unavailable` (no_worker) when no worker has answered for long.
     """
     answered = time.monotonic()
     while True:
         description = await handle.describe(rpc_timeout=RPC)
-        if description.status is not WorkflowExecutionStatus.RUNNING:
-            return
+        ended = description.status is not WorkflowExecutionStatus.RUNNING
         try:
             progress = await handle.query(VerificationWorkflow.progress, rpc_timeout=RPC)
             answered = time.monotonic()
             yield await _with_heartbeats(description, progress)
         except RPCError as error:
+            if ended:
+                return
             if error.status not in LOST:  # a worker that is away cannot answer; the server still can
                 raise
             if time.monotonic() - answered > SILENCE_SECONDS:
@@ -155,6 +174,8 @@ async def follow(handle: RoundHandle) -> AsyncIterator[Progress]:
                     f"no worker has answered for {SILENCE_SECONDS:g} s",
                     "the round is kept and goes on with the next worker: countersign status says what runs",
                 ) from error
+        if ended:
+            return
         await asyncio.sleep(POLL_SECONDS)
 
 

@@ -25,9 +25,11 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from adapters.config.settings import Settings, load_settings
+from adapters.evidence.folder import FolderStore
 from domain.errors import Cause, Unavailable
 from entrypoints.client import RPC, RUNNING, connect, pollers
-from entrypoints.host_state import Files, HostState, Process, end_leftovers, shown
+from entrypoints.host import build_sandbox
+from entrypoints.host_state import PYTHON, Files, HostState, Process, end_leftovers, shown
 from workflows.options import SEARCH_ATTRIBUTES, WORKFLOWS_QUEUE
 
 SERVER_SECONDS = 40.0
@@ -75,6 +77,7 @@ class Host:
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, self._stop.set)
         self._files.used.touch()
+        await self._clear_sandbox()
         try:
             await self._start_server()
             self._start_worker()
@@ -85,10 +88,21 @@ class Host:
             raise
         finally:
             self._end(self._worker, self._settings.drain_timeout + 5)
+            await self._clear_sandbox()
             self._end(self._server, 10)
             for file in self._logs:
                 file.close()
         self._files.state.unlink(missing_ok=True)
+
+    async def _clear_sandbox(self) -> None:
+        """While no worker of it runs, nothing of it belongs on the engine: a round that goes on seals anew."""
+        sandbox = build_sandbox(self._settings, FolderStore(self._settings.evidence_dir))
+        try:
+            await sandbox.clear()
+        except Unavailable as error:
+            log.info("nothing cleared", reason=error.reason)
+        finally:
+            sandbox.close()
 
     async def _start_server(self) -> None:
         state = self._state
@@ -123,7 +137,7 @@ class Host:
         ]
 
     def _start_worker(self) -> None:
-        self._worker = self._spawn("worker", [sys.executable, "-m", "worker", "--address", self._state.address])
+        self._worker = self._spawn("worker", [*PYTHON, "-m", "worker", "--address", self._state.address])
         self._state.worker = Process.of(self._worker.pid)
         self._files.write(self._state)
 
@@ -131,9 +145,16 @@ class Host:
         file = self._files.log(name).open("ab")
         self._logs.append(file)
         environment = os.environ | {"COUNTERSIGN_PROJECT": str(self._settings.project)}
-        return subprocess.Popen(  # noqa: S603 - our own worker, or the configured Temporal server
-            command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=environment, start_new_session=True
-        )
+        try:
+            return subprocess.Popen(  # noqa: S603 - our own worker, or the configured Temporal server
+                command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=environment, start_new_session=True
+            )
+        except OSError as error:
+            raise Unavailable(
+                Cause.SERVER_UNAVAILABLE,
+                f"{command[0]} cannot be started: {error.strerror}",
+                "name a Temporal CLI that can, in COUNTERSIGN_TEMPORAL_BINARY",
+            ) from error
 
     async def _keep(self) -> None:
         """Restart what died, say when it is ready, and stop when idle."""
@@ -153,6 +174,8 @@ class Host:
                 started = time.monotonic()
                 self._state.worker_restarts += 1
                 self._start_worker()
+            if self._files.read() is None:
+                self._files.write(self._state)
             if not self._state.ready and await self._polled():
                 self._state.ready = True
                 self._files.write(self._state)
@@ -177,6 +200,8 @@ class Host:
     async def _idle(self) -> bool:
         """Whether no command was given for `idle_timeout` seconds and no workflow is open."""
         assert self._client is not None
+        if not self._files.used.exists():
+            self._files.used.touch()
         if time.time() - self._files.used.stat().st_mtime < self._settings.idle_timeout:
             return False
         try:

@@ -28,7 +28,7 @@ from adapters.sandbox import DockerSandbox
 from adapters.snapshot.found import SnapshotLimits
 from adapters.snapshot.snapshots import FileSnapshots
 from adapters.trail import SqlTrail
-from domain.errors import Unavailable
+from domain.errors import Malformed, Problem, Unavailable
 from workflows.options import SANDBOX_QUEUE, WORKFLOWS_QUEUE, workspace_queue
 from workflows.verification import VerificationWorkflow
 
@@ -64,8 +64,14 @@ def host_id() -> str:
 
 
 def build_trail(settings: Settings) -> SqlTrail:
-    """The project's trail. Raises `Unavailable`."""
-    return SqlTrail(settings.database_url, settings.state_dir / "heads.jsonl", busy_timeout=BUSY_SECONDS)
+    """The project's trail. Raises `Unavailable`, and `Malformed` for a database of another kind."""
+    try:
+        return SqlTrail(settings.database_url, settings.state_dir / "heads.jsonl", busy_timeout=BUSY_SECONDS)
+    except ValueError as error:
+        problem = Problem(
+            file="settings", line=1, field="database_url", what=str(error), expected="expected sqlite:///PATH"
+        )
+        raise Malformed([problem]) from error
 
 
 def build_sandbox(settings: Settings, evidence: FolderStore) -> DockerSandbox:

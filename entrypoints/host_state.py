@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import psutil
+from pydantic import TypeAdapter, ValidationError
 from temporalio.service import RPCError
 
 from adapters.config.settings import Settings
@@ -23,6 +24,9 @@ from domain.errors import Cause, Unavailable
 from entrypoints.client import RPC, RUNNING, connect, server_gone
 
 UP_SECONDS = 90.0
+PYTHON = (sys.executable, "-P")
+"""Without the current directory on the import path: it may be a workspace, with modules of its worker's in it."""
+
 PACKAGES = ("domain", "activities", "workflows", "adapters", "entrypoints")
 FREE_BYTES = 64 * 1024 * 1024
 
@@ -77,6 +81,9 @@ class HostState:
         return f"http://127.0.0.1:{self.ui_port}"
 
 
+HOST_STATE = TypeAdapter(HostState)
+
+
 @dataclass(frozen=True)
 class Files:
     """The files of a state directory that the host and its clients share."""
@@ -97,14 +104,14 @@ class Files:
         return self.root / f"{name}.log"
 
     def read(self) -> HostState | None:
-        """What the host last said, alive or not; None when nothing was ever said."""
+        """What the host last said, alive or not; None when nothing was said that can be read.
+
+        A live host says it again soon after the file was lost or damaged.
+        """
         try:
-            data = json.loads(self.state.read_text())
-        except FileNotFoundError:
+            return HOST_STATE.validate_json(self.state.read_bytes())
+        except (FileNotFoundError, NotADirectoryError, ValidationError):
             return None
-        for name in ("host", "server", "worker"):
-            data[name] = Process(**data[name]) if data[name] else None
-        return HostState(**data)
 
     def write(self, state: HostState) -> None:
         """Say it, whole or not at all."""
@@ -209,10 +216,12 @@ def prepare_state_dir(path: Path) -> None:
 
 
 def _spawn(settings: Settings, files: Files) -> subprocess.Popen[bytes]:
-    environment = os.environ | {"COUNTERSIGN_PROJECT": str(settings.project)}
+    absolute = {name: str(getattr(settings, name)) for name in ("project", "state_dir", "evidence_dir")}
+    environment = os.environ | {f"COUNTERSIGN_{name.upper()}": path for name, path in absolute.items()}
     with files.log("host").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "entrypoints.embedded"],
+        return subprocess.Popen(  # noqa: S603 - ourselves
+            [*PYTHON, "-m", "entrypoints.embedded"],
+            cwd=settings.state_dir,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -223,9 +232,14 @@ def _spawn(settings: Settings, files: Files) -> subprocess.Popen[bytes]:
 
 def _did_not_start(files: Files) -> Unavailable:
     state = files.read()
-    said = state.error if state and state.error else "it said nothing"
+    said = state.error if state and state.error else _last_line(files.log("host"))
     return Unavailable(
         Cause.SERVER_UNAVAILABLE,
         f"the embedded host did not start: {said}",
         f"its logs are {files.log('host')}, {files.log('server').name} and {files.log('worker').name}",
     )
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").split("\n") if log.exists() else []
+    return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")

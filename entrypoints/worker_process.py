@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import sys
 from typing import Annotated
 
-import structlog
 import typer
 
 from adapters.config.settings import Settings, load_settings
 from domain.errors import Malformed, Unavailable
-from entrypoints.client import connect, register_search_attributes
+from entrypoints.client import connect, log_to_stderr, register_search_attributes
 from entrypoints.host import QUEUE_NAMES, QueueName, work
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -34,8 +32,7 @@ def worker(
     unknown = [name for name in chosen if name not in QUEUE_NAMES]
     if unknown:
         raise typer.BadParameter(f"{unknown[0]!r} is no queue, expected {', '.join(QUEUE_NAMES)}")
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    log_to_stderr(logging.WARNING)
     try:
         asyncio.run(_serve(load_settings(), address, tuple(name for name in QUEUE_NAMES if name in chosen)))
     except Malformed as error:

@@ -38,6 +38,7 @@ with workflow.unsafe.imports_passed_through():
         ScopeInput,
         ScopeResult,
     )
+    from domain.notices import notices_of
     from domain.order import Order
     from workflows import dag, options
     from workflows.board import Board
@@ -270,7 +271,7 @@ class VerificationWorkflow:
             image=self._image if isinstance(self._image, Image) else None,
             results=self._in_order(),
             decision=decision,
-            notices=_notices(self._order),
+            notices=notices_of(self._order),
             head_sequence=self._trail.head.sequence if self._trail.head else 0,
             head_hash=self._trail.head.hash if self._trail.head else "",
         )
@@ -351,14 +352,6 @@ def _scope_detail(scope: ScopeResult) -> str:
         if count:
             parts.append(f"{count} {word}")
     return ", ".join(parts)
-
-
-def _notices(order: Order) -> tuple[str, ...]:
-    """What a reader of the report must know and no reason says."""
-    auditor = order.verification.auditor
-    if order.verification.objective_only or not auditor.enabled:
-        return ()
-    return ("no auditor model is configured: what machines can check decided alone",)
 
 
 def _node_status(decision: Decision) -> NodeStatus:

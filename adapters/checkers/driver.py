@@ -163,7 +163,10 @@ def _answer(job: dict[str, Any], case: dict[str, Any]) -> list[Any]:
 
 
 def _told(error: BaseException) -> str:
-    return repr(error)[:300]
+    try:
+        return repr(error)[:300]
+    except BaseException:  # noqa: BLE001 - an exception's own __repr__ may raise anything
+        return f"a {type(error).__qualname__} that cannot be shown"
 
 
 def encode(value: Any, room: list[int], depth: int = 0) -> Any:

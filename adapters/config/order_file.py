@@ -62,8 +62,16 @@ def read_order(path: Path) -> Order:
 
 def _document(path: Path, shown: str) -> Document:
     text = read_text_file(path, shown, "an order in YAML or JSON")
-    # JSON allows tabs between its parts, which YAML does not; within its strings it allows them no more.
-    return parse(text.replace("\t", " ") if path.suffix.lower() == ".json" else text, shown, "an order")
+    return parse(text.replace("\t", " ") if _is_json(text) else text, shown, "an order")
+
+
+def _is_json(text: str) -> bool:
+    """Whether `text` is JSON, which allows tabs between its parts as YAML does not, and none within its strings."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _finished(order: Order, path: Path, shown: str) -> Order:

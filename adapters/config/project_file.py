@@ -47,11 +47,10 @@ Later = Annotated[dict[str, Any], AfterValidator(not_yet)]
 
 
 class TemporalTable(Part):
-    """The server to use instead of the embedded one, and the binary of the embedded one."""
+    """The server to use instead of the embedded one. What is executed for that one only the environment says."""
 
     address: Text | None = None
     namespace: Text | None = None
-    binary: Text | None = None
 
 
 class DatabaseTable(Part):

@@ -31,6 +31,9 @@ PREFIX = "COUNTERSIGN_"
 ENVIRONMENT = "environment"
 """Stands for a file's name in the problems of variables."""
 
+AUTHORITY = ("temporal_address", "temporal_namespace", "database_url", "evidence_dir", "docker_host", "base_image")
+"""Settings that choose who decides, and on what."""
+
 MIN_PARALLELISM = 4
 MIB = 1024 * 1024
 
@@ -120,6 +123,30 @@ def load_settings(start: Path | None = None) -> Settings:
         return Settings(**{**configured, "project": root})
     except ValidationError as error:
         raise Malformed(_explain(error)) from error
+
+
+def refuse_authority_within(settings: Settings, workspace: Path) -> None:
+    """Refuse a project file that the worker of `workspace` could have written, where it says who decides or on what.
+
+    A server, an engine or a database of the worker's own would give any verdict (DESIGN 1.4). Raises `Malformed`.
+    """
+    file = settings.project / PROJECT_FILE
+    if not settings.project.is_relative_to(workspace) or not file.exists():
+        return
+    said = read_project_file(file).as_settings(settings.project)
+    problems = [
+        Problem(
+            file=PROJECT_FILE,
+            line=1,
+            field=name,
+            what="is set in a file that the worker can write",
+            expected=f"expected it in {PREFIX}{name.upper()}, or the file outside the workspace",
+        )
+        for name in AUTHORITY
+        if name in said
+    ]
+    if problems:
+        raise Malformed(problems)
 
 
 def _project_root(start: Path) -> Path:

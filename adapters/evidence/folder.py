@@ -47,6 +47,7 @@ class FolderStore:
         digest = sha256_hex(data)
         if not self._present(digest, len(data)):
             with self._translated():
+                self._path(digest).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 _write_synced(self._path(digest), data)
         return digest
 

@@ -85,6 +85,13 @@ class DockerSandbox:
         """Remove this owner's containers and volumes whose deadline has passed; how many. Raises `Unavailable`."""
         return await asyncio.to_thread(reap, self._engine, self._owner)
 
+    async def clear(self) -> int:
+        """Remove everything of this owner, running or not; how many. For when none of its workers runs.
+
+        Raises `Unavailable`.
+        """
+        return await asyncio.to_thread(reap, self._engine, self._owner, everything=True)
+
     async def probe(self) -> tuple[ProbeResult, ...]:
         """Whether the engine answers and its limits bind, proven on containers; for `countersign doctor`.
 

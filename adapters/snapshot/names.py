@@ -9,6 +9,8 @@ import unicodedata
 MAX_PATH_BYTES = 1024  # a quarter of Linux's PATH_MAX: there is room for the folder that a tree is laid out in
 _INVISIBLE = frozenset({"Cf", "Zl", "Zp"})
 _SCRIPTS = frozenset({"LATIN", "CYRILLIC", "GREEK"})
+_DOUBLES = frozenset("асԁеһіјӏморѕтухАВСЕНІЈКМОРЅТХУαικνορτυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
+"""Cyrillic and Greek letters that look like Latin ones."""
 
 
 def join(folder: str, name: str) -> str:
@@ -30,14 +32,22 @@ def unusable(path: str) -> str:
 
 
 def misleading(name: str) -> str:
-    """Why a new file's `name` is not what it looks like, or nothing. Source: DESIGN 8 "Trusted tree"."""
+    """Why a new file's `name` is not what it looks like, or nothing. Source: DESIGN 8 "Trusted tree".
+
+    Scripts may change at a dot, since the extension of a Cyrillic name deceives nobody, unless every letter of it has a
+    Latin double: such a name reads as that of another file.
+    """
     if name.isascii():
         return ""
     if any(unicodedata.category(character) in _INVISIBLE for character in name):
         return "its name has an invisible character"
-    scripts = {unicodedata.name(character, "").partition(" ")[0] for character in name if character.isalpha()}
-    mixed = sorted(scripts & _SCRIPTS)
-    return f"its name mixes {' and '.join(script.title() for script in mixed)} letters" if len(mixed) > 1 else ""
+    foreign = {character for character in name if character.isalpha() and not character.isascii()}
+    for part in [name] if foreign <= _DOUBLES else name.split("."):
+        scripts = {unicodedata.name(character, "").partition(" ")[0] for character in part if character.isalpha()}
+        mixed = sorted(scripts & _SCRIPTS)
+        if len(mixed) > 1:
+            return f"its name mixes {' and '.join(script.title() for script in mixed)} letters"
+    return ""
 
 
 def shown(path: str) -> str:

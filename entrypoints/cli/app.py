@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import sys
 
-import structlog
 import typer
 
 from entrypoints.cli import evidence, log
@@ -14,6 +12,7 @@ from entrypoints.cli.doctor import doctor
 from entrypoints.cli.graph import graph
 from entrypoints.cli.host_commands import down, status, up
 from entrypoints.cli.verify import verify
+from entrypoints.client import log_to_stderr
 
 app = typer.Typer(
     help="Verifies work that autonomous agents claim to have done.",
@@ -29,6 +28,5 @@ app.add_typer(evidence.app, name="evidence")
 
 def main() -> None:
     """Run the command line."""
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
-    logging.basicConfig(level=logging.ERROR, stream=sys.stderr)
+    log_to_stderr(logging.ERROR)
     speak(app)

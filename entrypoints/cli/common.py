@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import NoReturn
 
 from pydantic import BaseModel
 from rich.console import Console
@@ -75,18 +78,33 @@ def visible(text: str) -> str:
 
 
 def speak(command: Callable[[], None]) -> None:
-    """Run the application; what it refuses or cannot do becomes a line on stderr and an exit code (CONTRACT)."""
+    """Run the application; what it refuses or cannot do becomes lines on stderr and an exit code (CONTRACT).
+
+    With `--json` the same is a JSON object on stdout.
+    """
     try:
         command()
+        sys.stdout.flush()
     except Malformed as error:
-        err(visible(str(error)))
-        sys.exit(EXIT_MALFORMED)
+        _tell(error, EXIT_MALFORMED, {"problems": [problem.model_dump() for problem in error.problems]}, str(error))
     except Unavailable as error:
-        err(visible(f"could not tell: {error.reason} ({error.cause})\nnext: {error.next_step}"))
-        sys.exit(EXIT_UNAVAILABLE)
+        text = f"could not tell: {error.reason} ({error.cause})\nnext: {error.next_step}"
+        facts = {"code": error.cause, "reason": error.reason, "next_step": error.next_step}
+        _tell(error, EXIT_UNAVAILABLE, facts, text)
     except Refused as error:
-        err(visible(f"refused: {error.reason} ({error.code})\nnext: {error.next_step}"))
-        sys.exit(EXIT_REFUSED)
-    except CountersignError as error:
-        err(visible(str(error)))
-        sys.exit(EXIT_REFUSED)
+        text = f"refused: {error.reason} ({error.code})\nnext: {error.next_step}"
+        _tell(error, EXIT_REFUSED, {"code": error.code, "reason": error.reason, "next_step": error.next_step}, text)
+    except BrokenPipeError:
+        os._exit(EXIT_UNAVAILABLE)  # an ordinary exit would try to write the rest, and fail with a code of its own
+    except Exception:  # noqa: BLE001 - the last resort: a defect must not look like the verdict that exit code 1 is
+        traceback.print_exc()
+        err("could not tell: Countersign itself failed, and nothing was decided; please report the lines above")
+        sys.stderr.flush()
+        os._exit(EXIT_UNAVAILABLE)
+
+
+def _tell(error: CountersignError, code: int, facts: Mapping[str, object], text: str) -> NoReturn:
+    if "--json" in sys.argv:
+        emit_json({"error": type(error).__name__.lower(), **facts})
+    err(visible(text))
+    sys.exit(code)

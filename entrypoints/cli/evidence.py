@@ -47,7 +47,7 @@ def show(
     if as_json:
         common.emit_json(report)
         return
-    show_report(common.stdout, report, folder, f"round/{session}/{todo}/{number}", verbose=False)
+    show_report(common.stdout, report, folder, page="", verbose=False)
     common.stdout.print(Text("\nfiles", "bold"))
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         common.out(f"  {file.relative_to(folder)}  {file.stat().st_size} bytes")

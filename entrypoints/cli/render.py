@@ -24,6 +24,7 @@ MARKS = {
     "done": ("✓", "green"),
     "failed": ("✗", "red"),
     "could_not_run": ("?", "yellow"),
+    "not_judged": ("?", "yellow"),
 }
 
 HEADLINES = {
@@ -62,12 +63,17 @@ class Watcher:
         if self._live:
             self._live.update(_progress_table(progress.steps))
             return
-        for step in progress.steps:
+        for step in _as_told(progress.steps):
             key = f"{step.parent}/{step.id}"
             stands = f"{step.status} {step.detail if step.status == 'running' else ''}"
             if stands != self._last.get(key, "waiting "):
                 self._last[key] = stands
                 self._console.print(_step_text(step))
+
+
+def _as_told(steps: Iterable[Step]) -> list[Step]:
+    """A node begins before its items and ends after them."""
+    return sorted(steps, key=lambda step: 1 if step.parent else 0 if step.status == "running" else 2)
 
 
 def _progress_table(steps: Iterable[Step]) -> Table:
@@ -114,7 +120,8 @@ def show_report(console: Console, report: Report, folder: Path, page: str, verbo
     console.print(facts)
     # Not in the table: a path or an address that is broken over two lines cannot be opened.
     console.print(Text("evidence", "bold"), Text(str(folder)))
-    console.print(Text("Web UI  ", "bold"), Text(page))
+    if page:
+        console.print(Text("Web UI  ", "bold"), Text(page))
 
 
 def next_step(report: Report) -> str:

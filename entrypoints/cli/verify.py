@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from adapters.config.order_file import load_order
+from adapters.config.settings import refuse_authority_within
 from domain.decision import RoundOutcome
-from domain.errors import Malformed, Problem
+from domain.errors import Cause, Malformed, Problem, Unavailable
 from domain.messages import RoundInput, RoundResult
 from domain.order import Order
 from domain.ports import Trail
@@ -53,11 +56,12 @@ def verify(
     """
     trail = common.open_trail()
     chosen = _find_order(order, trail, workspace, base)
+    refuse_authority_within(common.settings(), Path(chosen.workspace))
     if objective_only:
         objective = chosen.verification.model_copy(update={"objective_only": True})
         chosen = chosen.model_copy(update={"verification": objective})
-    if output is not None and not output.resolve().parent.is_dir():
-        raise Malformed([_problem("--output", f"there is no folder {output.parent}", "a file in an existing folder")])
+    if output is not None:
+        _refuse_unwritable(output)
 
     page: list[str] = []
     inputs: list[RoundInput] = []
@@ -75,13 +79,37 @@ def verify(
             raise typer.Exit(CANCELLED) from None
     report = _report(result)
     if output is not None:
-        output.write_text(json.dumps(report.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n")
+        _write(output, report)
     if as_json:
         common.emit_json(report)
     else:
         folder = common.evidence_folder(LOCAL_SESSION, chosen.id, inputs[0].attempt)
         show_report(common.stdout, report, folder, page[0], verbose)
     raise typer.Exit(EXIT_CODES[result.decision.outcome])
+
+
+def _refuse_unwritable(output: Path) -> None:
+    """Before anything runs: a file that exists must be writable, a new one needs a folder to be in."""
+    if output.is_dir() or not output.name:
+        what = f"{str(output)!r} is a folder"
+    elif not output.parent.is_dir():
+        what = f"there is no folder {str(output.parent)!r}"
+    elif not os.access(output if output.exists() else output.parent, os.W_OK):
+        what = f"{str(output)!r} cannot be written"
+    else:
+        return
+    raise Malformed([_problem("--output", what, "expected a file that can be written")])
+
+
+def _write(output: Path, report: Report) -> None:
+    try:
+        output.write_text(json.dumps(report.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise Unavailable(
+            Cause.DISK_FULL if error.errno == errno.ENOSPC else Cause.STORE_UNAVAILABLE,
+            f"the verdict is {report.verdict}, but the report cannot be written to {output}: {error.strerror}",
+            f"countersign evidence show {report.work_order_id} --json prints it",
+        ) from error
 
 
 def _report(result: RoundResult) -> Report:

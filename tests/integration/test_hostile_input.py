@@ -103,6 +103,28 @@ def test_nothing_that_the_worker_configured_in_git_runs(shared: Project) -> None
     assert "a name that can move" in branch.stderr
 
 
+def test_no_module_and_no_setting_of_the_workspace_has_a_say(project: Project) -> None:
+    """The command is given in the workspace, as in the README: what lies there must not run, nor choose who decides."""
+    marker = project.root / "it-ran"
+    for name in ("worker.py", "json.py", "asyncio.py", "structlog.py", "entrypoints/__init__.py"):
+        path = project.root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"open({str(marker)!r}, 'w').write(__name__)\nraise SystemExit(0)\n")
+    base, revision = committed(project.root.parent / "trusted")
+    order = project.root / "order.yaml"
+    order.write_text(
+        f"content: x\nworkspace: .\nbase: {{repository: {base}, revision: {revision}}}\n"
+        "verification: {checks: [{name: any, command: 'true'}]}\n"
+    )
+    result = project.run("verify", "order.yaml")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert not marker.exists()
+    (project.root / "countersign.toml").write_text('[sandbox]\ndocker_host = "unix:///mine.sock"\n')
+    result = project.run("verify", "order.yaml")
+    assert result.returncode == 2
+    assert "a file that the worker can write" in result.stderr
+
+
 def test_an_altered_object_of_the_base_is_no_base(shared: Project) -> None:
     repository, revision = committed(shared.root / "altered")
     blob = git(repository, "rev-parse", "HEAD:a.txt")

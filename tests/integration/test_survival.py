@@ -89,6 +89,31 @@ def test_down_ends_what_a_killed_host_left(project: Project) -> None:
     assert not [name for name in ("server_pid", "worker_pid") if alive(status[name])]
 
 
+@pytest.mark.parametrize("damage", ["", "garbage", "{}", "[]", '{"host": null}'])
+def test_a_host_whose_file_was_lost_or_damaged_is_found_again(shared: Project, damage: str) -> None:
+    assert shared.run("up").returncode == 0
+    before = shared.status()
+    file = Path(before["state_dir"]) / "host.json"
+    if damage:
+        file.write_text(damage)
+    else:
+        file.unlink()
+    (file.parent / "last-used").unlink()
+    wait_for(lambda: shared.run("status").returncode == 0, 10)
+    assert shared.status() == before
+
+
+def test_down_takes_along_what_a_round_sealed(project: Project, engine: APIClient) -> None:
+    slow = {"checks": [{"name": "slow", "command": "sleep 60"}]}
+    verify = project.start("verify", project.order(verification=slow), COUNTERSIGN_DRAIN_TIMEOUT="1")
+    wait_for(lambda: started(engine, project))
+    verify.kill()
+    verify.communicate()
+    assert project.run("down", COUNTERSIGN_DRAIN_TIMEOUT="1").returncode == 0
+    assert our_containers(engine, project) == []
+    assert our_volumes(engine, project) == []
+
+
 def test_a_worker_ends_on_sigterm_when_its_check_has(project: Project, engine: APIClient) -> None:
     verify = project.start("verify", project.order(id="wo-slow", verification=SLOW), "--json")
     wait_for(lambda: started(engine, project))
@@ -123,6 +148,23 @@ def test_with_a_server_of_ones_own(project: Project, engine: APIClient) -> None:
     finally:
         worker.terminate()
         assert worker.wait(60) == 0
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "code"),
+    [
+        ("TEMPORAL_ADDRESS", "::::", 3),
+        ("TEMPORAL_PROFILE", "nope", 2),
+        ("COUNTERSIGN_DATABASE_URL", "postgresql://x/y", 2),
+        ("COUNTERSIGN_TEMPORAL_BINARY", "/nonexistent", 3),
+    ],
+)
+def test_a_setting_that_leads_nowhere_is_no_verdict(project: Project, variable: str, value: str, code: int) -> None:
+    order = project.order(verification={"checks": [{"name": "any", "command": "true"}]})
+    result = project.run("verify", order, **{variable: value})
+    assert result.returncode == code, result.stderr
+    assert value in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_no_server_is_said_so(project: Project) -> None:

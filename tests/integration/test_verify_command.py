@@ -64,6 +64,29 @@ def test_the_report_is_written_printed_and_filed(shared: Project) -> None:
     assert json.loads(evidence.stdout)["finding"]["stdout"] == "seen\n"
 
 
+@pytest.mark.parametrize("output", ["work", "", "nowhere/x.json"])
+def test_an_output_that_cannot_be_written_is_refused_before_anything_runs(shared: Project, output: str) -> None:
+    order = shared.order(id="wo-output", verification={"checks": [check("any", "true")]})
+    result = shared.run("verify", order, "--output", output, "--json")
+    assert result.returncode == 2
+    assert json.loads(result.stdout)["error"] == "malformed"
+    assert shared.rows("wo-output") == []
+
+
+def test_a_criterion_that_nobody_judged_is_in_the_report(shared: Project) -> None:
+    criteria = [{"id": "S", "type": "subjective", "description": "reads well", "required": False}]
+    order = shared.order(
+        id="wo-subjective",
+        acceptance_criteria=criteria,
+        verification={"checks": [check("any", "true")]},
+        safeguards={"todo_timeout": 1},
+    )
+    report = json.loads(shared.run("verify", order, "--json").stdout)
+    assert [(c["id"], c["outcome"], c["passed"]) for c in report["criteria"]] == [("S", "not_judged", False)]
+    assert (report["verdict"], report["summary"]["total"]) == ("PASS", 2)
+    assert any("safeguards.todo_timeout" in notice for notice in report["notices"])
+
+
 def test_an_order_is_verified_again_by_its_id(shared: Project) -> None:
     shared.run("verify", shared.order(id="wo-again", verification={"checks": [check("any", "true")]}))
     (shared.root / "wo-again.yaml").unlink()

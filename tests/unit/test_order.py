@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from domain.criteria import PythonCase
-from domain.order import MAX_ITEMS, BaseRevision, Check, Order
+from domain.order import MAX_ITEMS, BaseRevision, Check, Order, Scope
 
 
 def order(**fields: Any) -> Order:
@@ -149,3 +149,14 @@ def test_an_order_survives_its_own_json() -> None:
         base={"repository": "r", "revision": "0" * 40},
     )
     assert Order.model_validate_json(first.model_dump_json()) == first
+
+
+@pytest.mark.parametrize("pattern", ["", "   ", "#c", "!n", "[x", "a\\", "/abs", "a/../b"])
+def test_a_scope_pattern_that_can_match_nothing_is_refused(pattern: str) -> None:
+    with pytest.raises(ValidationError):
+        Scope.model_validate({"deny": [pattern]})
+
+
+@pytest.mark.parametrize("pattern", ["src/**", "a[0-9].py", "\\#c", "\\!n", "\\[x", "*.py"])
+def test_other_scope_patterns_are_taken(pattern: str) -> None:
+    assert Scope.model_validate({"deny": [pattern, "!src/keep.py"]}).deny[0] == pattern

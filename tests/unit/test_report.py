@@ -22,6 +22,14 @@ CONTRACT = {
     *("criteria", "checks", "audits", "arguments", "judgement", "usage", "summary", "trail"),
 }
 DOCUMENTED_EXTRAS = {"content", "duration_ms", "trigger", "notices", "retry_context"}
+ORDER = Order.model_validate(
+    {
+        "content": "Implement it",
+        "acceptance_criteria": [
+            {"id": "AC-1", "type": "command_output", "params": {"command": "python -m solution 7", "stdout": "True\n"}}
+        ],
+    }
+)
 START = datetime(2026, 1, 15, 10, 5, 1, tzinfo=UTC)
 
 RESULTS = (
@@ -78,7 +86,7 @@ def record(outcome: RoundOutcome = RoundOutcome.CHANGES_REQUESTED, **more: Any) 
             session="local",
             todo="wo-1",
             attempt=2,
-            order=Order(content="Implement it"),
+            order=ORDER,
             order_digest="o",
             host="h",
             actor=Actor(role="human", identity="ann"),

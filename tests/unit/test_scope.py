@@ -202,7 +202,9 @@ def without_conflicts(files: dict[str, str]) -> dict[str, str]:
 
 
 TREES = st.dictionaries(PATHS, CONTENTS, max_size=8).map(without_conflicts)
-PATTERNS = st.lists(st.sampled_from(["src/**", "tests/**", "*.py", "docs", "!src/a.py", "conftest.py"]), max_size=2)
+PATTERNS = st.lists(
+    st.sampled_from(["src/**", "tests/**", "*.py", "docs", "!src/a.py", "conftest.py"]), max_size=2
+).filter(lambda patterns: not patterns or not patterns[0].startswith("!"))
 
 
 @given(base=TREES, head=TREES, allow=PATTERNS, deny=PATTERNS, drops=st.lists(PATHS, max_size=2))
@@ -232,3 +234,19 @@ def test_every_change_is_accounted_for_once(base: dict[str, str], head: dict[str
     named += [dropped.path for dropped in report.dropped] + [violation.path for violation in report.violations]
     changed = {p for p in base.keys() | head.keys() if base.get(p) != head.get(p)}
     assert sorted(named) == sorted(changed)
+
+
+@pytest.mark.parametrize(
+    "path", ["pytest.toml", ".pytest.toml", ".pytest.ini", "sub/pytest.toml", "GNUmakefile", "mypy.ini", "ruff.toml"]
+)
+def test_new_configuration_of_a_runner_or_linter_is_dropped(path: str) -> None:
+    result, report = run({path: "new"})
+    assert result == {}
+    assert [dropped.path for dropped in report.dropped] == [path]
+
+
+@pytest.mark.parametrize("folder", ["evil-1.dist-info", "evil.egg-info", "src/evil-1.dist-info"])
+def test_new_plugins_that_a_runner_would_load_are_dropped(folder: str) -> None:
+    result, report = run({f"{folder}/entry_points.txt": "new"})
+    assert result == {}
+    assert len(report.dropped) == 1

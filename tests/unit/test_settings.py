@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from adapters.config.project_file import ProjectFile
-from adapters.config.settings import Settings, load_settings
+from adapters.config.settings import Settings, load_settings, refuse_authority_within
 from domain.errors import Malformed
 
 MIB = 1024 * 1024
@@ -21,7 +21,6 @@ WHOLE_FILE = """
 [temporal]
 address = "server:7233"
 namespace = "team"
-binary = "/opt/temporal"
 [database]
 url = "postgresql://db/trail"
 [evidence]
@@ -136,7 +135,7 @@ class TestWhatOverrulesWhat:
         assert found.model_dump(exclude={"project", "state_dir", "temporal_profile"}) == {
             "temporal_address": "server:7233",
             "temporal_namespace": "team",
-            "temporal_binary": "/opt/temporal",
+            "temporal_binary": None,
             "database_url": "postgresql://db/trail",
             "evidence_dir": project / "evidence",
             "docker_host": "tcp://engine:2375",
@@ -282,7 +281,7 @@ class TestTheFile:
         keys = sum(
             len(table.model_fields) for table in tables if isinstance(table, type) and hasattr(table, "model_fields")
         )
-        assert keys == len(Settings.model_fields) - len({"project", "state_dir", "temporal_profile"})
+        assert keys == len(Settings.model_fields) - len({"project", "state_dir", "temporal_profile", "temporal_binary"})
 
     @settings(max_examples=100, deadline=2000, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(
@@ -337,3 +336,23 @@ def test_settings_are_frozen_and_know_their_fields(project: Path) -> None:
         found.parallelism = 5  # type: ignore[misc]  # that it is refused is the point
     with pytest.raises(ValidationError):
         Settings(project=project, paralelism=5)  # type: ignore[call-arg]  # that it is refused is the point
+
+
+class TestAuthority:
+    def test_a_worker_cannot_choose_server_engine_or_store(self, project: Path) -> None:
+        (project / "countersign.toml").write_text(
+            '[sandbox]\ndocker_host = "tcp://me"\n[database]\nurl = "sqlite:////m"\n'
+        )
+        with pytest.raises(Malformed) as caught:
+            refuse_authority_within(load_settings(project), project)
+        assert [problem.field for problem in caught.value.problems] == ["database_url", "docker_host"]
+        refuse_authority_within(load_settings(project), project / "elsewhere")
+
+    def test_limits_and_parallelism_are_no_authority(self, project: Path) -> None:
+        (project / "countersign.toml").write_text("[sandbox]\nparallelism = 2\n[limits]\nmax_files = 5\n")
+        refuse_authority_within(load_settings(project), project)
+
+    def test_no_file_says_what_is_executed(self, project: Path) -> None:
+        (project / "countersign.toml").write_text('[temporal]\nbinary = "./evil.sh"\n')
+        with pytest.raises(Malformed, match="unknown field 'binary'"):
+            load_settings(project)

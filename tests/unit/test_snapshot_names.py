@@ -48,6 +48,11 @@ def test_refuses_names_that_are_not_what_they_look_like(name: str, reason: str) 
     assert reason in misleading(name)
 
 
+@pytest.mark.parametrize("name", ["\u043e\u0442\u0447\u0451\u0442.md", "\u03b5\u03bb.md", "\u65e5\u672c.md"])
+def test_a_name_in_another_script_may_have_a_latin_extension(name: str) -> None:
+    assert misleading(name) == ""
+
+
 @given(st.binary(min_size=1, max_size=2000).filter(lambda raw: b"/" not in raw and b"\0" not in raw))
 def test_whatever_a_name_is_it_can_be_shown_on_one_line(raw: bytes) -> None:
     text = shown(os.fsdecode(raw))

@@ -1,0 +1,42 @@
+"""What a reader of a round's report must know and no reason of the decision says."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+from domain.order import Order, OverridePolicy, Retry, Safeguards, Verification
+
+_OF_TODOS = (
+    ("safeguards", Safeguards(), {"tool_retries"}),
+    ("override_policy", OverridePolicy(), set[str]()),
+    ("verification.retry", Retry(), {"include_check_output", "include_verifier_feedback"}),
+)
+"""Parts of an order that belong to a todo's life, with the fields that a single round heeds all the same."""
+
+
+def notices_of(order: Order) -> tuple[str, ...]:
+    """The notices on a standalone round of `order`: who did not judge, and what the order asks for in vain."""
+    notices: list[str] = []
+    verification = order.verification
+    if verification.auditor.enabled and not verification.objective_only:
+        notices.append("no auditor model is configured: what machines can check decided alone")
+    if unheeded := _unheeded(order):
+        notices.append(f"a single round does not apply {', '.join(unheeded)}: they are for a todo's whole life")
+    return tuple(notices)
+
+
+def _unheeded(order: Order) -> list[str]:
+    parts: dict[str, BaseModel] = {
+        "safeguards": order.safeguards,
+        "override_policy": order.override_policy,
+        "verification.retry": order.verification.retry,
+    }
+    found = [
+        f"{name}.{field}"
+        for name, default, heeded in _OF_TODOS
+        for field, value in parts[name]
+        if field not in heeded and value != getattr(default, field)
+    ]
+    if order.verification.on_auditor_crash != Verification().on_auditor_crash:
+        found.append("verification.on_auditor_crash")
+    return found
