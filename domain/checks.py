@@ -10,7 +10,15 @@ from enum import StrEnum
 from typing import Literal
 
 from domain.base import Message
-from domain.criteria import CommandExitZero, CommandParams, Criterion, PythonCallParams, Subjective
+from domain.criteria import (
+    CommandExitZero,
+    CommandParams,
+    Criterion,
+    FileContainsParams,
+    FileExistsParams,
+    PythonCallParams,
+    Subjective,
+)
 from domain.errors import Cause, Unavailable
 from domain.order import Check, Order
 
@@ -44,8 +52,14 @@ class Item(Message):
         """What a person reads beside the id."""
         if self.criterion.description:
             return self.criterion.description
-        params = self.criterion.params
-        return params.command if isinstance(params, CommandParams) else self.criterion.type
+        match self.criterion.params:
+            case CommandParams(command=command):
+                return command
+            case PythonCallParams(module=module, function=function):
+                return f"{module}.{function}"
+            case FileExistsParams(path=path) | FileContainsParams(path=path):
+                return path
+        return self.criterion.type
 
 
 def items_of(order: Order) -> tuple[Item, ...]:

@@ -37,8 +37,6 @@ REAP_SECONDS = 60.0
 SPARE_THREADS = 32
 """Beside one thread a running check: an append that had to wait behind checks would time out."""
 
-BUSY_SECONDS = 8.0
-"""Less than an append's start-to-close timeout: a database that is busy is reported by us, not by a timeout."""
 STICKY = timedelta(seconds=1.5)
 """How long a task waits for a worker that has died before another may have it."""
 
@@ -66,7 +64,7 @@ def host_id() -> str:
 def build_trail(settings: Settings) -> SqlTrail:
     """The project's trail. Raises `Unavailable`, and `Malformed` for a database of another kind."""
     try:
-        return SqlTrail(settings.database_url, settings.state_dir / "heads.jsonl", busy_timeout=BUSY_SECONDS)
+        return SqlTrail(settings.database_url, settings.state_dir / "heads.jsonl")
     except ValueError as error:
         problem = Problem(
             file="settings", line=1, field="database_url", what=str(error), expected="expected sqlite:///PATH"

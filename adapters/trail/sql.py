@@ -52,13 +52,13 @@ class SqlTrail:
     """`domain.ports.Trail` in a database; `url` is `sqlite:///PATH`, `heads_file` lies outside the database.
 
     Makes folders (mode 0700), database and tables that are missing; any number of processes may do so at once.
-    `busy_timeout` in seconds bounds the wait for other writers. Raises `ValueError` for another kind of database,
-    `Unavailable` for one that cannot be used.
+    `busy_timeout` in seconds bounds the wait for other writers. Raises `ValueError` for another kind of database and
+    for a path with a `?`, which a URL ends at; `Unavailable` for one that cannot be used.
     """
 
     def __init__(self, url: str, heads_file: Path, busy_timeout: float = BUSY_SECONDS) -> None:
         parsed = make_url(url)
-        if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
+        if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:") or parsed.query:
             raise ValueError(f"{parsed.render_as_string()!r} is no trail, expected sqlite:///PATH")
         self._place = str(parsed.database)
         self._heads = HeadsFile(heads_file, busy_timeout)

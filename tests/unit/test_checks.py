@@ -95,8 +95,8 @@ def test_a_check_is_the_criterion_that_its_command_ends_with_zero() -> None:
     assert criterion.timeout == 7.0
 
 
-def test_a_label_is_the_description_or_the_command_or_the_type() -> None:
-    assert [item.label for item in items_of(ORDER)] == ["b is there", "make", "file_exists", "pytest", "ruff check"]
+def test_a_label_is_the_description_or_what_is_looked_at() -> None:
+    assert [item.label for item in items_of(ORDER)] == ["b is there", "make", "a", "pytest", "ruff check"]
 
 
 def test_an_item_keeps_its_criterion_over_json() -> None:
