@@ -58,7 +58,7 @@ class SqlTrail:
 
     def __init__(self, url: str, heads_file: Path, busy_timeout: float = BUSY_SECONDS) -> None:
         parsed = make_url(url)
-        if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:") or parsed.query:
+        if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:") or "?" in url:
             raise ValueError(f"{parsed.render_as_string()!r} is no trail, expected sqlite:///PATH")
         self._place = str(parsed.database)
         self._heads = HeadsFile(heads_file, busy_timeout)

@@ -652,7 +652,9 @@ def test_missing_folders_are_made_for_their_owner_only(tmp_path: Path) -> None:
         assert stat.S_IMODE((tmp_path / "state" / "project").stat().st_mode) == 0o700
 
 
-@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "sqlite:////a?b", "postgresql://h/trail", "mysql://h/trail"])
+@pytest.mark.parametrize(
+    "url", ["sqlite://", "sqlite:///:memory:", "sqlite:////a?b", "postgresql://h/trail", "mysql://h/trail"]
+)
 def test_what_can_be_no_trail_is_refused(tmp_path: Path, url: str) -> None:
     with pytest.raises(ValueError, match="expected sqlite:///PATH"):
         SqlTrail(url, tmp_path / "heads.jsonl")
