@@ -6,13 +6,6 @@ from pydantic import BaseModel
 
 from domain.order import Order, OverridePolicy, Retry, Safeguards, Verification
 
-_OF_TODOS = (
-    ("safeguards", Safeguards(), {"tool_retries"}),
-    ("override_policy", OverridePolicy(), set[str]()),
-    ("verification.retry", Retry(), {"include_check_output", "include_verifier_feedback"}),
-)
-"""Parts of an order that belong to a todo's life, with the fields that a single round heeds all the same."""
-
 
 def notices_of(order: Order) -> tuple[str, ...]:
     """The notices on a standalone round of `order`: who did not judge, and what the order asks for in vain."""
@@ -26,17 +19,19 @@ def notices_of(order: Order) -> tuple[str, ...]:
 
 
 def _unheeded(order: Order) -> list[str]:
-    parts: dict[str, BaseModel] = {
-        "safeguards": order.safeguards,
-        "override_policy": order.override_policy,
-        "verification.retry": order.verification.retry,
-    }
+    """The fields that belong to a todo's life and that the order sets, by name; a single round heeds the others."""
+    verification = order.verification
+    parts: tuple[tuple[str, BaseModel, BaseModel, set[str]], ...] = (
+        ("safeguards", order.safeguards, Safeguards(), {"tool_retries"}),
+        ("override_policy", order.override_policy, OverridePolicy(), set()),
+        ("verification.retry", verification.retry, Retry(), {"include_check_output", "include_verifier_feedback"}),
+    )
     found = [
         f"{name}.{field}"
-        for name, default, heeded in _OF_TODOS
-        for field, value in parts[name]
+        for name, given, default, heeded in parts
+        for field, value in given
         if field not in heeded and value != getattr(default, field)
     ]
-    if order.verification.on_auditor_crash != Verification().on_auditor_crash:
+    if verification.on_auditor_crash != Verification().on_auditor_crash:
         found.append("verification.on_auditor_crash")
     return found

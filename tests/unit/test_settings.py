@@ -350,7 +350,9 @@ class TestAuthority:
 
     def test_limits_and_parallelism_are_no_authority(self, project: Path) -> None:
         (project / "countersign.toml").write_text("[sandbox]\nparallelism = 2\n[limits]\nmax_files = 5\n")
-        refuse_authority_within(load_settings(project), project)
+        found = load_settings(project)
+        refuse_authority_within(found, project)
+        assert (found.parallelism, found.max_files) == (2, 5)
 
     def test_no_file_says_what_is_executed(self, project: Path) -> None:
         (project / "countersign.toml").write_text('[temporal]\nbinary = "./evil.sh"\n')

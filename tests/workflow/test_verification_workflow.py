@@ -76,7 +76,7 @@ async def test_a_failed_check_does_not_stop_the_others_and_gives_a_retry_context
 
 
 async def test_the_next_attempt_is_told_the_last_fifty_lines_though_fewer_travel(house: House) -> None:
-    house.script.items = {"tests": [FAILED.model_copy(update={"stdout": "a long line\n" * 500})]}
+    house.script.items = {"tests": [FAILED.model_copy(update={"stdout": f"a long line {'.' * 100}\n" * 500})]}
     result = await decide(house, order_of("wo-long", verification=checks("tests")))
     retry = report_of(house, result).retry_context
     assert retry is not None

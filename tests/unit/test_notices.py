@@ -1,0 +1,38 @@
+"""What a report says beside its reasons: who did not judge, and what the order asks a single round for in vain."""
+
+from __future__ import annotations
+
+import pytest
+
+from domain.notices import notices_of
+from domain.order import Order
+
+QUIET = {"auditor": {"enabled": False}}
+
+
+def order(**fields: object) -> Order:
+    return Order.model_validate({"content": "x", "verification": QUIET, **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"safeguards": {"todo_timeout": 1.0, "tool_retries": 0}}, "safeguards.todo_timeout"),
+        ({"override_policy": {"signatures": "required"}}, "override_policy.signatures"),
+        ({"verification": {**QUIET, "retry": {"max_attempts": 1}}}, "verification.retry.max_attempts"),
+        ({"verification": {**QUIET, "on_auditor_crash": "escalate"}}, "verification.on_auditor_crash"),
+    ],
+)
+def test_what_a_single_round_does_not_apply_is_named(fields: dict[str, object], named: str) -> None:
+    assert notices_of(order(**fields)) == (f"a single round does not apply {named}: they are for a todo's whole life",)
+
+
+def test_what_it_heeds_is_no_news() -> None:
+    heeded = {"include_check_output": False, "include_verifier_feedback": False}
+    assert notices_of(order(safeguards={"tool_retries": 0}, verification={**QUIET, "retry": heeded})) == ()
+
+
+def test_an_auditor_that_is_wanted_and_missing_is_named_unless_the_round_is_objective() -> None:
+    (notice,) = notices_of(order(verification={}))
+    assert "no auditor model is configured" in notice
+    assert notices_of(order(verification={"objective_only": True})) == ()
