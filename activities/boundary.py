@@ -71,6 +71,14 @@ def domain_error(error: ActivityError) -> Unavailable | WorkspaceRefused:
     )
 
 
+def outside_error(error: ActivityError) -> Unavailable:
+    """`domain_error` of anything but freezing: only that may refuse the worker's tree; elsewhere it is our defect."""
+    meant = domain_error(error)
+    if isinstance(meant, Unavailable):
+        return meant
+    return Unavailable(Cause.SYSTEM_ERROR, meant.reason, meant.next_step)
+
+
 @asynccontextmanager
 async def beating() -> AsyncIterator[Callable[[str], None]]:
     """Heartbeat every few seconds while the body runs, with the last word it was given as the detail."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from temporalio import activity
 
 from activities.boundary import beating, speaks_temporal
-from domain.messages import Image, PrepareInput, ReleaseInput
+from domain.messages import Image, PrepareInput, ReleaseInput, SetupInput
 from domain.ports import Sandbox
 
 
@@ -21,6 +21,13 @@ class SandboxActivities:
         """Find, build or pull the image."""
         async with beating() as say:
             return await self._sandbox.prepare(request.image, say)
+
+    @activity.defn(name="sandbox.setup")
+    @speaks_temporal
+    async def setup(self, request: SetupInput) -> Image:
+        """The image with what the base's inputs ask for, from the cache or made now."""
+        async with beating() as say:
+            return await self._sandbox.setup(request, say)
 
     @activity.defn(name="sandbox.release")
     @speaks_temporal

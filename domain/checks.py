@@ -11,11 +11,17 @@ from typing import Literal
 
 from domain.base import Message
 from domain.criteria import (
+    ApiResponseParams,
+    CliIoParams,
     CommandExitZero,
     CommandParams,
     Criterion,
     FileContainsParams,
     FileExistsParams,
+    GitCommitExistsParams,
+    HttpResponseParams,
+    PrExistsParams,
+    PrMergedParams,
     PythonCallParams,
     Subjective,
 )
@@ -45,7 +51,15 @@ class Item(Message):
     @property
     def needs_sandbox(self) -> bool:
         """Whether a container is needed; the others read the frozen tree alone."""
-        return isinstance(self.criterion.params, CommandParams | PythonCallParams)
+        return isinstance(self.criterion.params, CommandParams | PythonCallParams | CliIoParams | HttpResponseParams)
+
+    @property
+    def command(self) -> str:
+        """The shell command that is run, empty when none is."""
+        match self.criterion.params:
+            case CommandParams(command=command) | CliIoParams(command=command) | HttpResponseParams(serve=command):
+                return command
+        return ""
 
     @property
     def label(self) -> str:
@@ -53,13 +67,19 @@ class Item(Message):
         if self.criterion.description:
             return self.criterion.description
         match self.criterion.params:
-            case CommandParams(command=command):
-                return command
+            case HttpResponseParams(url=url) | ApiResponseParams(url=url):
+                return url
+            case GitCommitExistsParams(message=message):
+                return message
+            case PrExistsParams(repository=repository, head=head):
+                return f"{repository} {head}"
+            case PrMergedParams(repository=repository, number=number):
+                return f"{repository}#{number}"
             case PythonCallParams(module=module, function=function):
                 return f"{module}.{function}"
             case FileExistsParams(path=path) | FileContainsParams(path=path):
                 return path
-        return self.criterion.type
+        return self.command or self.criterion.type
 
 
 def items_of(order: Order) -> tuple[Item, ...]:
@@ -91,7 +111,7 @@ class Observation(Message):
 
     `exit_code` is the one that the engine reports, never something the command wrote. `stdout` and `stderr` are
     heads and tails (together at most 1 MiB) when `truncated`. `copy_failed`: the tree did not reach the place
-    where the command runs.
+    where the command runs. `build_failed`: the command did not begin, and the output is that of the build.
     """
 
     exit_code: int
@@ -102,15 +122,24 @@ class Observation(Message):
     timed_out: bool = False
     oom_killed: bool = False
     copy_failed: bool = False
+    build_failed: bool = False
     duration_ms: int = 0
     image_id: str = ""
+
+
+class BaseOutcome(Message):
+    """What the same command came to on the base; `evidence` names the blob with everything that was seen."""
+
+    outcome: Outcome
+    code: str
+    evidence: str = ""
 
 
 class CheckResult(Message):
     """What became of one item. `code` is stable (see `classify`), `text` is for people, output is a tail.
 
     `evidence` names the blob with everything that was seen; its digest is the evidence's id, so only the harness
-    mints one (DESIGN 8).
+    mints one (DESIGN 8). `base_outcome` is what the same command came to on the base, None where it was not run there.
     """
 
     id: str
@@ -129,6 +158,7 @@ class CheckResult(Message):
     duration_ms: int = 0
     isolation: Literal["in_process", "out_of_process", "not_run"] = "not_run"
     evidence: str = ""
+    base_outcome: Outcome | None = None
 
     @property
     def passed(self) -> bool:
@@ -147,6 +177,8 @@ def classify(seen: Observation, limit: float, expected_exit: int = 0) -> tuple[O
             "copy_failed",
             "the frozen tree could not be copied to where the command runs",
         )
+    if seen.build_failed:
+        return Outcome.FAILED, "build_failed", "a command of environment.build failed before the check could begin"
     if seen.flooded:
         return Outcome.FAILED, "output_flood", "the command wrote more than 64 MiB and was stopped"
     if seen.timed_out:
@@ -161,18 +193,44 @@ def classify(seen: Observation, limit: float, expected_exit: int = 0) -> tuple[O
         return Outcome.PASSED, "ok", f"exit code {seen.exit_code}"
     if seen.exit_code == 127:
         return Outcome.FAILED, "command_not_found", "exit code 127: a command was not found in the image"
+    if seen.exit_code == 126:
+        return Outcome.FAILED, "command_not_executable", "exit code 126: a command could not be executed"
     return Outcome.FAILED, "exit_code", f"exit code {seen.exit_code}, expected {expected_exit}"
+
+
+NEVER_BEGAN = frozenset({"command_not_found", "command_not_executable"})
+"""Codes of a command that judged nothing: the same on the base, the image lacks it whoever did the work."""
+
+
+def beside_the_base(result: CheckResult, base: BaseOutcome) -> CheckResult:
+    """A failed `result` with what the base came to: whose failure is it?
+
+    A command that judges and fails on both is the work that is still to be done; one that never began on either is
+    none of the worker's doing. A limit that both run into (time, memory, output) stays a failure: the worker's tree
+    can bring it about, and the report says that the base does, too.
+    """
+    told = result.model_copy(update={"base_outcome": base.outcome})
+    if result.outcome is not Outcome.FAILED or base.outcome is not Outcome.FAILED or base.code != result.code:
+        return told
+    if result.code in NEVER_BEGAN:
+        return told.model_copy(
+            update={
+                "outcome": Outcome.COULD_NOT_RUN,
+                "text": f"{result.text}; on the base, too, so it is not the work's doing",
+                "next_step": "use an image that has the command, or install it in environment.setup",
+            }
+        )
+    return told.model_copy(update={"text": f"{result.text} (on the base, too)"})
 
 
 def could_not_run(item: Item, cause: Cause, reason: str, next_step: str) -> CheckResult:
     """The result of an item that nothing could be learned about."""
-    params = item.criterion.params
     return CheckResult(
         id=item.id,
         spelling=item.spelling,
         type=item.criterion.type,
         label=item.label,
-        command=params.command if isinstance(params, CommandParams) else "",
+        command=item.command,
         required=item.criterion.required,
         outcome=Outcome.COULD_NOT_RUN,
         code=cause,

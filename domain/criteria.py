@@ -21,9 +21,26 @@ from pydantic import (
 )
 
 from domain.base import Value, canonical_json
-from domain.fields import Command, EnvironmentVariables, Identifier, PythonName, RelativePath, Seconds, quoted, wrong
+from domain.fields import (
+    Branch,
+    Command,
+    EnvironmentVariables,
+    Headers,
+    Identifier,
+    LoopbackUrl,
+    PythonName,
+    RelativePath,
+    RepositoryName,
+    Seconds,
+    Url,
+    quoted,
+    wrong,
+)
 
 MAX_CASES_BYTES = 1024 * 1024
+MAX_CLI_CASES = 50
+MAX_INPUT_BYTES = 96 * 1024
+"""Of a case's arguments and standard input, and of a request's body: they travel as variables, execve(2)."""
 
 
 def _pattern(text: str) -> str:
@@ -177,6 +194,129 @@ class PythonCall(_Criterion):
     params: PythonCallParams
 
 
+class CliCase(Part):
+    """One run: what goes in, what must come out. What is not named is not compared; the exit code always is."""
+
+    args: list[str] = []
+    stdin: str = ""
+    stdout: str | None = None
+    stderr: str | None = None
+    stdout_pattern: Pattern | None = None
+    stderr_pattern: Pattern | None = None
+    exit_code: int = Field(default=0, ge=0, le=255)
+
+    @model_validator(mode="after")
+    def _fits_a_program(self) -> CliCase:
+        if any("\0" in text for text in (*self.args, self.stdin)):
+            raise wrong("a NUL character", "text that a program can be given")
+        size = sum(len(text.encode()) for text in (*self.args, self.stdin))
+        if size > MAX_INPUT_BYTES:
+            raise wrong(f"{size} bytes of arguments and input", f"at most {MAX_INPUT_BYTES}")
+        return self
+
+
+class CliIoParams(Part):
+    """A shell command, run once a case with the case's arguments after it, each time on a fresh copy of the tree."""
+
+    command: Command
+    cwd: RelativePath = "."
+    env: EnvironmentVariables = {}
+    cases: list[CliCase] = Field(min_length=1, max_length=MAX_CLI_CASES)
+
+
+class CliIo(_Criterion):
+    """A program answers each case as it should, compared outside its process (DESIGN 8). `timeout` is for all cases."""
+
+    type: Literal["cli_io"]
+    params: CliIoParams
+
+
+class _Answer(Part):
+    """What an HTTP answer must be. `json`: named keys of objects must be there, everything else is equal, strictly."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    status: int = Field(default=200, ge=100, le=599)
+    body: str | None = None
+    body_contains: str | None = None
+    body_pattern: Pattern | None = None
+    json_: JsonValue = Field(default=None, alias="json")
+
+
+class HttpResponseParams(_Answer):
+    """`serve` runs in the sandbox; a second container on its network asks `url` until there is an answer."""
+
+    serve: Command
+    cwd: RelativePath = "."
+    env: EnvironmentVariables = {}
+    url: LoopbackUrl
+    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] = "GET"
+    headers: Headers = {}
+    request_body: Annotated[str, Field(max_length=MAX_INPUT_BYTES)] = ""
+
+
+class HttpResponse(_Criterion):
+    """A server of the work's own answers a request as it should, seen from outside its process (DESIGN 7 and 8)."""
+
+    type: Literal["http_response"]
+    params: HttpResponseParams
+
+
+class ApiResponseParams(_Answer):
+    """`url` is asked from the host by GET, where the settings allow it."""
+
+    url: Url
+    headers: Headers = {}
+
+
+class ApiResponse(_Criterion):
+    """A service outside answers as it should."""
+
+    type: Literal["api_response"]
+    params: ApiResponseParams
+
+
+class GitCommitExistsParams(Part):
+    """`message` is searched as it is, in whole messages, case and all."""
+
+    message: str = Field(min_length=1)
+
+
+class GitCommitExists(_Criterion):
+    """The repository has a commit, reachable from HEAD and not from the base, with a text in its message."""
+
+    type: Literal["git_commit_exists"]
+    params: GitCommitExistsParams
+
+
+class PrExistsParams(Part):
+    """`head` is a branch of the repository, or `owner:branch` of a fork."""
+
+    repository: RepositoryName
+    head: Branch
+
+
+class PrExists(_Criterion):
+    """GitHub has a pull request, open or not, from a branch."""
+
+    type: Literal["pr_exists"]
+    params: PrExistsParams
+
+
+class PrMergedParams(Part):
+    """A pull request by its number."""
+
+    repository: RepositoryName
+    number: int = Field(ge=1)
+
+
+class PrMerged(_Criterion):
+    """GitHub has merged a pull request."""
+
+    type: Literal["pr_merged"]
+    params: PrMergedParams
+
+
 class SubjectiveParams(Part):
     """A subjective criterion has its description and nothing else."""
 
@@ -201,7 +341,18 @@ class Subjective(_Criterion):
 
 
 Criterion = Annotated[
-    FileExists | FileContains | CommandExitZero | CommandOutput | PythonCall | Subjective,
+    FileExists
+    | FileContains
+    | CommandExitZero
+    | CommandOutput
+    | PythonCall
+    | CliIo
+    | HttpResponse
+    | ApiResponse
+    | GitCommitExists
+    | PrExists
+    | PrMerged
+    | Subjective,
     Discriminator("type"),
 ]
 CRITERION_TYPES = (
@@ -210,13 +361,11 @@ CRITERION_TYPES = (
     "command_exit_zero",
     "command_output",
     "python_call",
-    "subjective",
-)
-LATER_CRITERION_TYPES = (
     "cli_io",
     "http_response",
     "api_response",
     "git_commit_exists",
     "pr_exists",
     "pr_merged",
+    "subjective",
 )

@@ -38,7 +38,8 @@ VERDICTS: dict[RoundOutcome, Literal["PASS", "FAIL", "INCONCLUSIVE"]] = {
 class Facts(Message):
     """Everything a round learned. `expected`: ids that had to have a result; `refused`: why a tree was not taken.
 
-    `unknown`: why there is no tree to speak of, for a cause outside the worker's tree.
+    `unknown`: why there is no tree to speak of, for a cause outside the worker's tree. `changed_inputs`: inputs of the
+    environment's set-up that the head has otherwise than the base.
     """
 
     expected: frozenset[str] = frozenset()
@@ -46,6 +47,7 @@ class Facts(Message):
     violations: tuple[str, ...] = ()
     refused: str = ""
     unknown: str = ""
+    changed_inputs: tuple[str, ...] = ()
     subjective_required: frozenset[str] = frozenset()
     criteria: int = 0
     audit: Audit | None = None
@@ -117,6 +119,8 @@ def decide(facts: Facts, policy: Policy, counters: Counters = Counters()) -> Dec
         return _inconclusive([Reason(code="no_tree", text=facts.unknown)], policy, counters)
     if facts.violations:
         return _changes([Reason(code="scope_violation", text=text) for text in facts.violations])
+    if facts.changed_inputs:
+        return _needs_human("high_stakes", [_changed_input(path) for path in facts.changed_inputs])
 
     audit = facts.audit.outcome if facts.audit else None
     feedback = _feedback(facts.audit)
@@ -198,6 +202,11 @@ def _failures(facts: Facts, policy: Policy) -> list[Reason]:
 
 def _could_not_run(facts: Facts) -> list[Reason]:
     return [_about(r) for r in facts.results if r.required and r.outcome is Outcome.COULD_NOT_RUN]
+
+
+def _changed_input(path: str) -> Reason:
+    text = f"{path} is an input of environment.setup: checks ran with what the base's installs, so a human has to look"
+    return Reason(code="input_changed", text=text)
 
 
 def _about(result: CheckResult) -> Reason:

@@ -53,6 +53,7 @@ class Cause(StrEnum):
     ENGINE_LIMITS = "engine_limits"
     IMAGE_MISSING = "image_missing"
     IMAGE_UNSUITABLE = "image_unsuitable"
+    SETUP_FAILED = "setup_failed"
     SEAL_MISMATCH = "seal_mismatch"
     BASE_UNREADABLE = "base_unreadable"
     WORKSPACE_UNREADABLE = "workspace_unreadable"
@@ -61,6 +62,8 @@ class Cause(StrEnum):
     STORE_MISMATCH = "store_mismatch"
     SERVER_UNAVAILABLE = "server_unavailable"
     NO_WORKER = "no_worker"
+    SERVICE_UNAVAILABLE = "service_unavailable"
+    NOT_ALLOWED = "not_allowed"
     SYSTEM_ERROR = "system_error"
 
 
@@ -71,6 +74,7 @@ RETRYABLE = frozenset(
         Cause.STORE_UNAVAILABLE,
         Cause.DISK_FULL,
         Cause.SERVER_UNAVAILABLE,
+        Cause.SERVICE_UNAVAILABLE,
     }
 )
 

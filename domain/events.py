@@ -19,8 +19,10 @@ Action = Literal[
     "snapshot_frozen",
     "scope_assessed",
     "environment_ready",
+    "environment_set_up",
     "check_started",
     "check_completed",
+    "base_compared",
     "audit_completed",
     "verification_cancelled",
 ]
@@ -30,8 +32,10 @@ LABELS: dict[Action, tuple[str, tuple[str, ...]]] = {
     "snapshot_frozen": ("SNAPSHOT", ("head", "base", "error")),
     "scope_assessed": ("SCOPE", ("tree", "changed", "restored", "dropped", "violations")),
     "environment_ready": ("ENVIRONMENT", ("image", "error")),
+    "environment_set_up": ("SETUP", ("image", "error")),
     "check_started": ("CHECK_START", ("check",)),
     "check_completed": ("CHECK", ("check", "outcome", "code", "exit_code", "duration_ms")),
+    "base_compared": ("BASE_RUN", ("check", "outcome", "base_outcome", "code")),
     "audit_completed": ("TODO_VERIFY", ("result", "outcome", "criteria", "reasons")),
     "verification_cancelled": ("VERIFY_CANCEL", ("reason",)),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Annotated, Any
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
@@ -16,6 +17,8 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SIZE = re.compile(r"([1-9][0-9]{0,14})([kmgKMG]?)[bB]?")
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]*")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
 _PYTHON_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
@@ -134,6 +137,60 @@ def bytes_between(least: str, most: str) -> Callable[[str], str]:
     return held
 
 
+def _url(text: str) -> str:
+    parts = _split(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise wrong(f"{quoted(text)} is no address of a service", "a URL such as https://service.example/version")
+    if parts.username is not None or parts.password is not None:
+        raise wrong("the URL has a user name or password in it", "a URL without credentials")
+    return text
+
+
+def _loopback_url(text: str) -> str:
+    parts = _split(_url(text))
+    if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost", "::1"):
+        raise wrong(f"{quoted(text)} leads out of the container", "a URL such as http://127.0.0.1:8000/health")
+    return text
+
+
+def _split(text: str) -> SplitResult:
+    if any(c.isspace() or not c.isprintable() for c in text):
+        raise wrong(f"{quoted(text)} is no URL", "a URL without white space")
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError as error:
+        raise wrong(f"{quoted(text)} is no URL: {error}", "a URL such as http://127.0.0.1:8000/health") from error
+    return parts
+
+
+def _headers(headers: dict[str, str]) -> dict[str, str]:
+    for name, value in headers.items():
+        if not _HEADER.fullmatch(name):
+            raise wrong(f"{quoted(name)} is no name of a header", "a token such as Accept", at=(name,))
+        if not value.isprintable():
+            raise wrong("the value has a line break or a control character", "printable text", at=(name,))
+    return headers
+
+
+def _repository_name(text: str) -> str:
+    if not _REPOSITORY.fullmatch(text):
+        raise wrong(f"{quoted(text)} is no repository", "owner/name")
+    return text
+
+
+def _branch(text: str) -> str:
+    if not text or any(c.isspace() or not c.isprintable() for c in text):
+        raise wrong(f"{quoted(text)} is no branch", "a branch, or owner:branch")
+    return text
+
+
+def _variable(text: str) -> str:
+    if not _VARIABLE.fullmatch(text):
+        raise wrong(f"{quoted(text)} is no variable name", "letters, digits and '_', first no digit")
+    return text
+
+
 def _python_name(text: str) -> str:
     if not _PYTHON_NAME.fullmatch(text):
         raise wrong(f"{quoted(text)} is no name of Python's", "a name, dotted where it is inside another")
@@ -154,3 +211,9 @@ Size = Annotated[str, AfterValidator(_size), Field(description="a whole number w
 Image = Annotated[str, AfterValidator(_image), Field(description="text: a folder of sandbox_images/ or an image")]
 PythonName = Annotated[str, AfterValidator(_python_name), Field(description="text that is a name, dotted or not")]
 Seconds = Annotated[float, Field(gt=0, le=604_800, description="seconds: a number above 0 and at most 604800")]
+VariableName = Annotated[str, AfterValidator(_variable), Field(description="text that is a variable's name")]
+Url = Annotated[str, AfterValidator(_url), Field(description="text that is a URL, http or https")]
+LoopbackUrl = Annotated[str, AfterValidator(_loopback_url), Field(description="text that is a URL on 127.0.0.1")]
+Headers = Annotated[dict[str, str], AfterValidator(_headers), Field(description="an object of header names and texts")]
+RepositoryName = Annotated[str, AfterValidator(_repository_name), Field(description="text: owner/name")]
+Branch = Annotated[str, AfterValidator(_branch), Field(description="text: a branch, or owner:branch")]

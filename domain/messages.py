@@ -18,7 +18,10 @@ SHOWN = 50
 
 
 class RoundInput(Message):
-    """One round: `order` with absolute paths, `host` where the workspace is, `store` the trail the caller reads."""
+    """One round: `order` with absolute paths, `host` where the workspace is, `store` the trail the caller reads.
+
+    `order_file` is where the caller read the order, an absolute path; empty when it was stored.
+    """
 
     session: str
     todo: str
@@ -27,6 +30,7 @@ class RoundInput(Message):
     order_digest: str
     host: str
     store: str = ""
+    order_file: str = ""
     actor: Actor
 
     @property
@@ -43,16 +47,20 @@ class AppendInput(Message):
 
 
 class FreezeInput(Message):
-    """What to freeze: a workspace and its base (absolute paths), and the gitignore patterns of what is looked at."""
+    """What to freeze: a workspace and its base (absolute paths), and the gitignore patterns of what is looked at.
+
+    `commits`: whether the workspace's repository is asked for its commits since the base.
+    """
 
     round: str
     workspace: str
     base: Base
     include: tuple[str, ...] = ("**",)
+    commits: bool = False
 
 
 class Frozen(Message):
-    """Two stored manifests by digest, and the blob that lists what was found and not taken."""
+    """Two stored manifests by digest, the blob that lists what was found and not taken, and that of the commits."""
 
     head: str
     base: str
@@ -61,13 +69,15 @@ class Frozen(Message):
     base_files: int
     dropped: str
     dropped_count: int = 0
+    commits: str = ""
 
 
 class ScopeInput(Message):
-    """The frozen trees, by digest, and the order's scope."""
+    """The frozen trees, by digest, the order's scope, and the inputs of its set-up."""
 
     frozen: Frozen
     scope: Scope
+    inputs: tuple[str, ...] = ()
 
 
 class ScopeResult(Message):
@@ -90,6 +100,7 @@ class ScopeResult(Message):
     violations_total: int = 0
     lines_added: int = 0
     lines_removed: int = 0
+    changed_inputs: tuple[str, ...] = ()
 
 
 class PrepareInput(Message):
@@ -105,8 +116,21 @@ class Image(Message):
     id: str
 
 
+class SetupInput(Message):
+    """What to install on `image`: `setup` sees of the tree `base` (a manifest's digest) only `inputs`.
+
+    `secrets` are names of variables, whose values only the process that runs the set-up has.
+    """
+
+    image: Image
+    base: str
+    setup: tuple[str, ...]
+    inputs: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+
+
 class CheckInput(Message):
-    """One item to run in one round, on the trusted tree `tree` (a manifest's digest). `image` is the engine's id."""
+    """One item to run in one round, on the tree `tree` (a manifest's digest). `image` is the engine's id."""
 
     session: str
     todo: str
@@ -114,9 +138,11 @@ class CheckInput(Message):
     round: str
     item: Item
     tree: str
-    tree_bytes: int
     image: str
     resources: Resources
+    build: tuple[str, ...] = ()
+    probe_image: str = ""
+    commits: str = ""
 
 
 class ReleaseInput(Message):

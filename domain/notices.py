@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import posixpath
+
 from pydantic import BaseModel
 
 from domain.order import Order, OverridePolicy, Retry, Safeguards, Verification
 
 
-def notices_of(order: Order) -> tuple[str, ...]:
-    """The notices on a standalone round of `order`: who did not judge, and what the order asks for in vain."""
+def notices_of(order: Order, order_file: str = "") -> tuple[str, ...]:
+    """The notices on a standalone round of `order`: who did not judge, what it asks for in vain, who could write it."""
     notices: list[str] = []
+    if order_file and posixpath.commonpath((order_file, order.workspace)) == posixpath.normpath(order.workspace):
+        notices.append("the order lies in the workspace: whoever did the work could have changed what is checked")
     verification = order.verification
     if verification.auditor.enabled and not verification.objective_only:
         notices.append("no auditor model is configured: what machines can check decided alone")

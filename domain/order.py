@@ -23,6 +23,7 @@ from domain.fields import (
     ScopePatterns,
     Seconds,
     Size,
+    VariableName,
     bytes_between,
     not_yet,
     quoted,
@@ -78,13 +79,24 @@ class SnapshotRules(Part):
 
 
 class Environment(Part):
-    """Where commands run: `image` is a folder of sandbox_images/ or any image reference."""
+    """Where commands run: `image` is a folder of sandbox_images/ or any image reference. Source: DESIGN 7.
+
+    `setup` runs once, with network, as root in /deps, where it sees only the base's `inputs` (files or folders) and
+    the variables named in `secrets`. `build` runs before each check, offline, in the tree.
+    """
 
     image: Image = "python"
-    setup: Annotated[list[Command], AfterValidator(not_yet)] = []
-    inputs: Annotated[list[RelativePath], AfterValidator(not_yet)] = []
-    secrets: Annotated[list[str], AfterValidator(not_yet)] = []
-    build: Annotated[list[Command], AfterValidator(not_yet)] = []
+    setup: list[Command] = []
+    inputs: list[RelativePath] = []
+    secrets: list[VariableName] = []
+    build: list[Command] = []
+
+    @model_validator(mode="after")
+    def _only_setup_sees_them(self) -> Environment:
+        for name in ("inputs", "secrets"):
+            if getattr(self, name) and not self.setup:
+                raise wrong("is there for setup to use, and there is no setup", "setup commands beside it", at=(name,))
+        return self
 
 
 class Resources(Part):

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from domain.base import Message
 from domain.checks import Item, Observation, Outcome
 from domain.events import TrailCheck, TrailEntry, TrailRef, TrailRow
-from domain.messages import FreezeInput, Frozen, Image, ScopeInput, ScopeResult
+from domain.messages import FreezeInput, Frozen, Image, ScopeInput, ScopeResult, SetupInput
 from domain.order import Resources
 
 Progress = Callable[[str], None]
@@ -67,6 +67,14 @@ class EvidenceStore(Protocol):
         """Whether the blob is there."""
         ...
 
+    def remember(self, key: str, data: bytes) -> None:
+        """Keep `data` under `key`, a digest of everything that it follows from: a cache that is shared and durable."""
+        ...
+
+    def recall(self, key: str) -> bytes | None:
+        """What was last remembered under `key`, None when nothing was or it is damaged."""
+        ...
+
     def bulk(self) -> AbstractContextManager[Bulk]:
         """For a whole snapshot: its blobs are stored when the block ends, none of them when it ends in an error."""
         ...
@@ -91,7 +99,8 @@ class Snapshots(Protocol):
 class RunRequest(Message):
     """One command in one container over a sealed tree. `key` is the same for the same item of the same round.
 
-    `image` is an engine's id from `prepare`. `timeout` in seconds bounds the command alone.
+    `image` is an engine's id from `prepare` or `setup`. `build` runs first, in the tree's root; what it prints is shown
+    only when it fails. `timeout` in seconds bounds build and command together. `stdin` is what the command reads.
     """
 
     key: str
@@ -101,8 +110,29 @@ class RunRequest(Message):
     command: str
     cwd: str = "."
     env: dict[str, str] = {}
+    build: tuple[str, ...] = ()
+    stdin: str = ""
     timeout: float
     resources: Resources
+
+
+class ProbeRequest(Message):
+    """A trusted command, on an image of ours and without any tree, beside what is served: it has the same network."""
+
+    image: str
+    command: str
+    env: dict[str, str] = {}
+
+
+class Served(Message):
+    """What was seen of a probe, and of the command that served it, which is killed once the probe has ended.
+
+    `server.exit_code` means something only when `ended`: the command ended before the probe did.
+    """
+
+    probe: Observation
+    server: Observation
+    ended: bool = False
 
 
 class Sandbox(Protocol):
@@ -112,8 +142,19 @@ class Sandbox(Protocol):
         """Make the image available: found, built from sandbox_images/, or pulled."""
         ...
 
+    async def setup(self, request: SetupInput, progress: Progress) -> Image:
+        """The image with what the base's inputs ask for installed, from the cache or made now, with network.
+
+        Raises `Unavailable` (setup_failed for commands that fail or inputs that the base does not have).
+        """
+        ...
+
     async def run(self, request: RunRequest) -> Observation:
         """Run the command over the tree and say what was seen. Cancelled, it leaves no container behind."""
+        ...
+
+    async def serve(self, served: RunRequest, probe: ProbeRequest) -> Served:
+        """Run both side by side until the probe ends or `served.timeout` has passed, whichever is first."""
         ...
 
     async def release(self, round: str) -> None:
@@ -141,12 +182,18 @@ class Finding(Message):
 
 
 class CheckContext(Message):
-    """Where an item is checked."""
+    """Where an item is checked: on the trusted tree, or on the base. Trees and `commits` are digests of blobs.
+
+    `probe_image` is what `http_response` asks from; `commits` names what was read of the workspace's repository.
+    """
 
     round: str
     tree: str
     image: str
     resources: Resources
+    build: tuple[str, ...] = ()
+    probe_image: str = ""
+    commits: str = ""
 
 
 class Checker(Protocol):

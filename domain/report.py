@@ -49,12 +49,16 @@ class CriterionReport(Message):
     text: str
     next_step: str
     isolation: str
+    base_outcome: str = ""
     duration_ms: int
     evidence: CriterionEvidence
 
 
 class CheckReport(Message):
-    """One check's line in the report. Seed `authority` 3.5 with what CONTRACT adds; controls and tests join later."""
+    """One check's line in the report. Seed `authority` 3.5 with what CONTRACT adds; controls and tests join later.
+
+    `base_outcome` is empty where the check was not run on the base: it is run there only when it failed.
+    """
 
     name: str
     command: str
@@ -68,6 +72,7 @@ class CheckReport(Message):
     text: str
     next_step: str
     isolation: str
+    base_outcome: str = ""
     evidence: str
 
 
@@ -203,6 +208,7 @@ def _unjudged(criterion: Subjective) -> CriterionReport:
         text="nobody judged it",
         next_step="",
         isolation="not_run",
+        base_outcome="",
         duration_ms=0,
         evidence=CriterionEvidence(id="", exit_code=None, stdout="", stderr=""),
     )
@@ -222,6 +228,7 @@ def _criterion(result: CheckResult, outputs: Mapping[str, Output]) -> CriterionR
         text=result.text,
         next_step=result.next_step,
         isolation=result.isolation,
+        base_outcome=result.base_outcome or "",
         duration_ms=result.duration_ms,
         evidence=CriterionEvidence(
             id=result.evidence, exit_code=result.exit_code, stdout=output.stdout, stderr=output.stderr
@@ -244,6 +251,7 @@ def _check(result: CheckResult, outputs: Mapping[str, Output]) -> CheckReport:
         text=result.text,
         next_step=result.next_step,
         isolation=result.isolation,
+        base_outcome=result.base_outcome or "",
         evidence=result.evidence,
     )
 

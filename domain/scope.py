@@ -13,34 +13,59 @@ from typing import Literal
 from domain.base import Message
 from domain.tree import Change, Dropped, Entry, Manifest, changes
 
-PROTECTED = (
-    *("tests/**", "test_*.py", "*_test.py", "conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
-    *("tox.ini", "setup.cfg", "pyproject.toml", "noxfile.py", ".coveragerc", "coverage.toml"),
-    *("Makefile", "makefile", "GNUmakefile"),
-    *("ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", ".flake8", "pyrightconfig.json", ".pre-commit-config.yaml"),
-    *(
-        ".github/**",
-        ".gitlab-ci.yml",
-        ".gitlab/**",
-        ".circleci/**",
-        ".ci/**",
-        "azure-pipelines.yml",
-        "Jenkinsfile",
-        ".travis.yml",
-    ),
+_SCRIPTS = ("js", "cjs", "mjs", "jsx", "ts", "cts", "mts", "tsx")
+
+_TESTS = (
+    *(f"{where}{folder}/**" for where in ("", "packages/*/") for folder in ("tests", "test", "spec")),
+    *("**/__tests__/**", "**/__snapshots__/**", "test_*.py", "*_test.py", "*_test.go", "*.bats"),
+    *("test_*.sh", "*_test.sh", "*.test.sh"),
+    *(f"*.{kind}.{ending}" for kind in ("test", "spec", "cy") for ending in _SCRIPTS),
 )
+"""Tests, and what they compare with. A `spec` or `test` further down may be anything: an order can add it."""
+
+_CONFIGURATION = (
+    *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg"),
+    *("pyproject.toml", "noxfile.py", ".coveragerc", "coverage.toml"),
+    *("ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", ".flake8", "pyrightconfig.json", ".pre-commit-config.yaml"),
+    # package.json: its scripts are the test command, its exports say what a test imports. .npmrc has node's options.
+    *("package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn/**", "pnpm-workspace.yaml", "node.config.json"),
+    *("bunfig.toml", "deno.json", "deno.jsonc", "nx.json", "turbo.json"),
+    *(f"{name}.{part}.*" for name in ("jest", "vitest") for part in ("config", "preset", "setup", "workspace")),
+    *(f"{name}.config.*" for name in ("vite", "ava", "jasmine", "playwright", "playwright-ct", "web-test-runner")),
+    *("setupTests.*", "**/__mocks__/**", ".mocharc", ".mocharc.*", "mocha.opts", "karma.conf.*", "jasmine.json"),
+    *("cypress.config.*", "cypress.json", "cypress/support/**", ".taprc"),
+    # What a test's code becomes before it runs.
+    *("babel.config.*", ".babelrc", ".babelrc.*", ".swcrc", "tsconfig.json", "tsconfig.*.json", "jsconfig.json"),
+    *("eslint.config.*", ".eslintrc", ".eslintrc.*", ".eslintignore", "biome.json", "biome.jsonc", ".oxlintrc.json"),
+    *("prettier.config.*", ".prettierrc", ".prettierrc.*", ".prettierignore"),
+    *(".nycrc", ".nycrc.*", "nyc.config.*", ".c8rc", ".c8rc.*", ".istanbul.yml"),
+    # `replace` puts another module in the place of the one that a test imports.
+    *("go.mod", "go.work", ".golangci.*", ".shellcheckrc", ".shellspec"),
+    *("Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", ".justfile", "Taskfile.yml", "Taskfile.yaml"),
+    *("gulpfile.*", "Gruntfile.*"),
+)
+"""What decides what a test run, or a linter's, means."""
+
+_INTEGRATION = (
+    *(".github/**", ".gitlab-ci.yml", ".gitlab/**", ".circleci/**", ".ci/**"),
+    *("azure-pipelines.yml", "Jenkinsfile", ".travis.yml"),
+)
+
+PROTECTED = (*_TESTS, *_CONFIGURATION, *_INTEGRATION)
 """Paths that are the base's whatever the worker did. What is new under one is dropped, unless it is a new test."""
 
-_CONFIGURES_TESTS = ("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg")
+NEW_TESTS = (*_TESTS, *(f"!{pattern}" for pattern in (*_CONFIGURATION, *_INTEGRATION)))
+"""New files that may join the protected ones: tests, never what configures them, wherever it lies."""
 
-NEW_TESTS = (
-    *("tests/**", "test_*.py", "*_test.py"),
-    *(f"!{name}" for name in (*_CONFIGURES_TESTS, "pyproject.toml")),
+START_UP = (
+    *("sitecustomize.py", "usercustomize.py", "*.pth", "**/*.dist-info/**", "**/*.egg-info/**"),
+    *(".pnp.cjs", ".pnp.js", ".pnp.loader.mjs", ".pnpmfile.cjs", ".pnpmfile.mjs"),
 )
-"""New files that may join the protected ones: tests, never what configures them."""
+"""What an interpreter, or a runner that looks for plugins, runs by itself: never taken from the worker.
 
-START_UP = ("sitecustomize.py", "usercustomize.py", "*.pth", "**/*.dist-info/**", "**/*.egg-info/**")
-"""What an interpreter, or a runner that looks for plugins, runs by itself: never taken from the worker."""
+Node runs nothing of the folder that it is started in, only what its options name: they come from the environment, which
+is the order's, and from .npmrc, which is protected. Its package managers do have files that they load unasked.
+"""
 
 Matcher = Callable[[str], bool]
 

@@ -31,6 +31,13 @@ class Entry(Message):
         return (self.kind, self.executable, self.digest or self.target)
 
 
+class Commit(Message):
+    """A commit of the workspace's repository: its full id and its whole message."""
+
+    id: str
+    message: str
+
+
 class Dropped(Message):
     """A path that was found but does not travel, and why."""
 

@@ -45,7 +45,7 @@ SILENCE_SECONDS = 120.0
 RPC = timedelta(seconds=5)
 RUNNING = "ExecutionStatus = 'Running'"
 LOCAL_SESSION = "local"
-NODES_OF_ACTIVITIES = {"snapshot.freeze": "snapshot", "sandbox.prepare": "environment"}
+NODES_OF_ACTIVITIES = {"snapshot.freeze": "snapshot", "sandbox.prepare": "environment", "sandbox.setup": "setup"}
 """Whose heartbeats tell how far a node has come."""
 
 LOST = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED})
@@ -109,7 +109,9 @@ async def pollers(client: Client, queue: str) -> int:
     return len(answer.pollers)
 
 
-async def start_round(client: Client, trail: Trail, order: Order) -> tuple[RoundInput, RoundHandle]:
+async def start_round(
+    client: Client, trail: Trail, order: Order, order_file: str = ""
+) -> tuple[RoundInput, RoundHandle]:
     """Start the next round of `order`, standalone. Two at the same time get two attempt numbers.
 
     Raises `Unavailable` when the trail cannot be read or the server is gone.
@@ -125,6 +127,7 @@ async def start_round(client: Client, trail: Trail, order: Order) -> tuple[Round
             order_digest=order.digest,
             host=host_id(),
             store=trail.store_id(),
+            order_file=order_file,
             actor=Actor(role="unattributed", identity=getpass.getuser()),
         )
         try:

@@ -22,6 +22,7 @@ from activities.sandbox import SandboxActivities
 from activities.snapshot import SnapshotActivities
 from activities.trail import TrailActivities
 from adapters.checkers import checkers
+from adapters.checkers.remote import Access
 from adapters.config.settings import Settings
 from adapters.evidence.folder import FolderStore
 from adapters.sandbox import DockerSandbox
@@ -118,7 +119,8 @@ async def work(settings: Settings, client: Client, queues: tuple[QueueName, ...]
 
 def _worker(name: QueueName, settings: Settings, client: Client, adapters: Adapters) -> Worker:
     sandbox = SandboxActivities(adapters.sandbox)
-    checks = CheckActivities(checkers(adapters.evidence, adapters.sandbox), adapters.evidence)
+    access = Access(settings.api_allow, settings.github_url, settings.github_token)
+    checks = CheckActivities(checkers(adapters.evidence, adapters.sandbox, access), adapters.evidence)
     snapshot = SnapshotActivities(adapters.snapshots)
     activities: dict[QueueName, list[Callable[..., Any]]] = {
         "workflows": [
@@ -127,7 +129,7 @@ def _worker(name: QueueName, settings: Settings, client: Client, adapters: Adapt
             snapshot.assess,
         ],
         "workspace": [snapshot.freeze],
-        "sandbox": [sandbox.prepare, sandbox.release, checks.run],
+        "sandbox": [sandbox.prepare, sandbox.setup, sandbox.release, checks.run, checks.run_on_base],
     }
     queue = {"workflows": WORKFLOWS_QUEUE, "workspace": workspace_queue(host_id()), "sandbox": SANDBOX_QUEUE}[name]
     return Worker(

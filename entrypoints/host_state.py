@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -125,8 +127,11 @@ class Files:
         return state if state is not None and state.host.find() is not None else None
 
 
-async def ensure_up(settings: Settings) -> HostState:
-    """The host of this state directory, started if there is none, once a worker polls. Raises `Unavailable`."""
+async def ensure_up(settings: Settings, secrets: Sequence[str] = ()) -> HostState:
+    """The host of this state directory, started if there is none, once a worker polls. Raises `Unavailable`.
+
+    `secrets` are variables that its worker needs as they are here, as far as they are set here.
+    """
     files = Files(settings.state_dir)
     prepare_state_dir(settings.state_dir)
     files.used.touch()
@@ -136,6 +141,7 @@ async def ensure_up(settings: Settings) -> HostState:
         state = files.alive()
         if state is not None and state.ready:
             differing = [name for name, value in shown(settings).items() if state.settings.get(name) != value]
+            differing += [f"secret {name}" for name in other_secrets(state, secrets)]
             if not differing:
                 return state
             await _end_if_idle(settings, state, differing)
@@ -151,6 +157,28 @@ async def ensure_up(settings: Settings) -> HostState:
 def shown(settings: Settings) -> dict[str, str]:
     """Every setting as text, and the code's age: what a host was started with, to compare with what a command has."""
     return {"version of the code": _code(), **{name: str(value) for name, value in settings}}
+
+
+def other_secrets(state: HostState, names: Sequence[str]) -> list[str]:
+    """Which of the variables, of those set here, the host's worker has not or with another value; never the value."""
+    here = [name for name in names if name in os.environ]
+    there = _environment(state) if here else {}
+    return [name for name in here if there.get(name) != _lines_as_read(os.environ[name])]
+
+
+def _environment(state: HostState) -> dict[str, str]:
+    """What the worker was started with; while it is being started again, the host, from which it inherits."""
+    for part in (state.worker, state.host):
+        process = part.find() if part else None
+        if process is not None:
+            with suppress(psutil.Error):  # it has just ended
+                return {name: _lines_as_read(value) for name, value in process.environ().items()}
+    return {}
+
+
+def _lines_as_read(value: str) -> str:
+    """psutil reads an environment as a text file, in which every end of a line becomes the same."""
+    return value.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _code() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -40,10 +40,10 @@ class Server:
         return f"{self.ui}/namespaces/{self.client.namespace}/workflows/{quote(workflow_id, safe='')}"
 
 
-async def open_server(settings: Settings) -> Server:
-    """The configured server, else the embedded one, up if needed. Raises `Unavailable`."""
+async def open_server(settings: Settings, secrets: Sequence[str] = ()) -> Server:
+    """The configured server, else the embedded one, up if needed, with these secrets. Raises `Unavailable`."""
     if not settings.remote:
-        host = await ensure_up(settings)
+        host = await ensure_up(settings, secrets)
         return Server(client=await connect(settings, host.address), address=host.address, ui=host.ui)
     client = await connect(settings)
     for queue in (WORKFLOWS_QUEUE, workspace_queue(host_id()), SANDBOX_QUEUE):
@@ -62,14 +62,15 @@ async def verify(
     order: Order,
     started: Callable[[RoundInput, Server], None],
     seen: Callable[[Progress], None],
+    order_file: str = "",
 ) -> RoundResult:
     """Start the next round of `order` and follow it to its end; cancelled, it cancels the round.
 
     A server or host that goes away is waited for, and started again when it is embedded: the round is durable.
     Raises `Unavailable` when it does not come back, or for what the round could not do.
     """
-    server = await open_server(settings)
-    request, _ = await start_round(server.client, trail, order)
+    server = await open_server(settings, order.environment.secrets)
+    request, _ = await start_round(server.client, trail, order, order_file)
     started(request, server)
     try:
         for _ in range(RECONNECTS):

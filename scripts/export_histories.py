@@ -24,6 +24,7 @@ from workflows.verification import VerificationWorkflow
 HISTORIES = Path(__file__).resolve().parent.parent / "tests" / "replay" / "histories"
 
 CHECKS: JsonValue = [{"name": "tests", "command": "true"}, {"name": "lint", "command": "true", "required": False}]
+SET_UP: JsonValue = {"setup": ["install"], "inputs": ["lock"]}
 CRITERIA: JsonValue = [{"id": "AC-1", "type": "file_exists", "params": {"path": "a"}}]
 ENGINE_GONE = Unavailable(Cause.ENGINE_UNAVAILABLE, "the engine is gone", "start it")
 
@@ -47,6 +48,8 @@ def paths() -> dict[str, Way]:
         "engine_back": Way(order_of("wo-4", verification=both), Script(items={"tests": [ENGINE_GONE, PASSED]})),
         "no_image": Way(order_of("wo-5", verification=both), Script(prepare=[_no_image()])),
         "refused": Way(order_of("wo-6", verification=both), Script(freeze=[WorkspaceRefused("too many", "less")])),
+        "set_up": Way(order_of("wo-8", environment=SET_UP, verification=both), Script()),
+        "no_set_up": Way(order_of("wo-9", environment=SET_UP, verification=both), Script(setup=[_no_set_up()])),
         "cancelled": Way(order_of("wo-7", verification=both), Script(seconds={"tests": 60.0}), cancel_at="tests"),
     }
 
@@ -79,6 +82,10 @@ async def _history(server: WorkflowEnvironment, path: Way) -> str:
 
 def _no_image() -> Unavailable:
     return Unavailable(Cause.IMAGE_MISSING, "no image 'nope'", "build it")
+
+
+def _no_set_up() -> Unavailable:
+    return Unavailable(Cause.SETUP_FAILED, "install ended with 1", "mend it")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ Source: DESIGN 4. The nodes are data (`NODES`): the workflow runs that table and
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
+from typing import Literal
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
@@ -14,22 +15,24 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 with workflow.unsafe.imports_passed_through():
     from pydantic import JsonValue
 
-    from activities.boundary import domain_error
-    from activities.checks import CheckActivities
+    from activities.boundary import domain_error, outside_error
     from activities.report import ReportActivities
     from activities.sandbox import SandboxActivities
     from activities.snapshot import SnapshotActivities
-    from domain.checks import CheckResult, Item, items_of, subjective_of, unavailable
+    from domain.checks import (
+        CheckResult,
+        items_of,
+        subjective_of,
+    )
+    from domain.criteria import GitCommitExists
     from domain.decision import Decision, Facts, Policy, RoundOutcome, decide
-    from domain.errors import Cause, Unavailable, WorkspaceRefused
+    from domain.errors import Unavailable, WorkspaceRefused
     from domain.events import HARNESS, SYSTEM
     from domain.messages import (
-        CheckInput,
         FreezeInput,
         Frozen,
         Image,
         NodeStatus,
-        PrepareInput,
         Progress,
         ReleaseInput,
         RoundInput,
@@ -43,15 +46,19 @@ with workflow.unsafe.imports_passed_through():
     from workflows import dag, options
     from workflows.board import Board
     from workflows.dag import Node
+    from workflows.environment import Environment
+    from workflows.items import ItemRuns, Trees
     from workflows.trail import RoundTrail
 
 NODES = (
     Node("snapshot", (), "freeze the work and its base"),
     Node("environment", (), "make the image ready"),
     Node("scope", ("snapshot",), "sort the changes: taken, restored, refused"),
-    Node("criteria", ("scope", "environment"), "acceptance criteria"),
-    Node("checks", ("scope", "environment"), "checks in containers"),
-    Node("decide", ("criteria", "checks"), "the verdict"),
+    Node("setup", ("snapshot", "environment"), "install what the base asks for"),
+    Node("criteria", ("scope", "setup"), "acceptance criteria"),
+    Node("checks", ("scope", "setup"), "checks in containers"),
+    Node("base", ("criteria", "checks"), "what failed, once more on the base"),
+    Node("decide", ("base",), "the verdict"),
 )
 """A round, as a table. Roles join it here."""
 
@@ -81,8 +88,8 @@ class VerificationWorkflow:
         self._board = Board(self._nodes, self._items)
         self._frozen: Frozen | Unavailable | WorkspaceRefused | None = None
         self._scope: ScopeResult | Unavailable | None = None
-        self._image: Image | Unavailable | None = None
-        self._results: dict[str, CheckResult] = {}
+        self._environment = Environment(self._order, self._items, self._trail)
+        self._runs = ItemRuns(request, self._trail, self._board, self._environment)
         self._result: RoundResult | None = None
 
     @workflow.run
@@ -113,10 +120,12 @@ class VerificationWorkflow:
     async def _run_node(self, node: Node) -> None:
         work: dict[str, Callable[[], Awaitable[tuple[NodeStatus, str]]]] = {
             "snapshot": self._snapshot,
-            "environment": self._environment,
+            "environment": self._environment.make_ready,
+            "setup": self._set_up,
             "scope": self._assess,
             "criteria": self._criteria,
             "checks": self._checks,
+            "base": self._compare_with_base,
             "decide": self._decide,
         }
         self._board.node(node, "running")
@@ -131,6 +140,7 @@ class VerificationWorkflow:
             workspace=order.workspace,
             base=order.base,
             include=tuple(order.snapshot.include),
+            commits=any(isinstance(item.criterion, GitCommitExists) for item in self._items),
         )
         try:
             self._frozen = await workflow.execute_activity_method(
@@ -148,33 +158,22 @@ class VerificationWorkflow:
         await self._trail.record("snapshot_frozen", SYSTEM, {"head": frozen.head, "base": frozen.base})
         return "done", f"{frozen.head_files} files, {frozen.head_bytes / 1e6:.1f} MB"
 
-    async def _environment(self) -> tuple[NodeStatus, str]:
-        if not any(item.needs_sandbox for item in self._items):
-            return "done", "no container needed"
-        name = self._order.environment.image
-        try:
-            self._image = await workflow.execute_activity_method(
-                SandboxActivities.prepare, PrepareInput(image=name), summary=f"image {name}", **options.PREPARE
-            )
-        except ActivityError as error:
-            self._image = _outside(domain_error(error))
-            await self._trail.record("environment_ready", SYSTEM, {"error": self._image.reason})
-            return "could_not_run", self._image.reason
-        await self._trail.record("environment_ready", SYSTEM, {"image": self._image.reference, "id": self._image.id})
-        return "done", self._image.reference
-
     async def _assess(self) -> tuple[NodeStatus, str]:
         if not isinstance(self._frozen, Frozen):
             return "could_not_run", "no snapshot"
         try:
             self._scope = await workflow.execute_activity_method(
                 SnapshotActivities.assess,
-                ScopeInput(frozen=self._frozen, scope=self._order.scope),
+                ScopeInput(
+                    frozen=self._frozen,
+                    scope=self._order.scope,
+                    inputs=tuple(self._order.environment.inputs),
+                ),
                 summary="base plus in-scope changes",
                 **options.ASSESS,
             )
         except ActivityError as error:
-            self._scope = _outside(domain_error(error))
+            self._scope = outside_error(error)
             return "could_not_run", self._scope.reason
         scope = self._scope
         await self._trail.record(
@@ -186,92 +185,54 @@ class VerificationWorkflow:
                 "restored": list(scope.restored),
                 "dropped": scope.dropped_total,
                 "violations": [violation.path for violation in scope.violations],
+                "changed_inputs": list(scope.changed_inputs),
                 "report": scope.report,
             },
         )
         return ("failed" if scope.violations_total else "passed"), _scope_detail(scope)
 
+    async def _set_up(self) -> tuple[NodeStatus, str]:
+        return await self._environment.set_up(self._frozen if isinstance(self._frozen, Frozen) else None)
+
     async def _criteria(self) -> tuple[NodeStatus, str]:
-        return await self._run_items(item for item in self._items if item.spelling == "criterion")
+        return await self._run_items("criterion")
 
     async def _checks(self) -> tuple[NodeStatus, str]:
-        return await self._run_items(item for item in self._items if item.spelling == "check")
+        return await self._run_items("check")
 
-    async def _run_items(self, chosen: Iterable[Item]) -> tuple[NodeStatus, str]:
-        items = list(chosen)
+    async def _run_items(self, spelling: Literal["criterion", "check"]) -> tuple[NodeStatus, str]:
         if isinstance(self._frozen, WorkspaceRefused):
             return "could_not_run", "no snapshot"
-        if self._order.verification.mode == "parallel":
-            await dag.together(self._run_item(item) for item in items)
-        else:
-            for item in items:
-                await self._run_item(item)
-        passed = sum(self._results[item.id].passed for item in items)
-        status: NodeStatus = "passed" if passed == len(items) else "failed"
-        return ("done" if not items else status), f"{passed} of {len(items)} passed" if items else "none"
+        return await self._runs.run([item for item in self._items if item.spelling == spelling], self._trees())
 
-    async def _run_item(self, item: Item) -> None:
-        self._board.item(item, "running")
-        await self._trail.record("check_started", HARNESS, {"check": item.id})
-        result = await self._observe(item)
-        self._results[item.id] = result
-        await self._trail.record(
-            "check_completed",
-            HARNESS,
-            {
-                "check": item.id,
-                "outcome": result.outcome,
-                "passed": result.passed,
-                "code": result.code,
-                "exit_code": result.exit_code,
-                "duration_ms": result.duration_ms,
-                "required": result.required,
-                "evidence": result.evidence,
-            },
-        )
-        self._board.item(item, result.outcome.value, result.text)
+    async def _compare_with_base(self) -> tuple[NodeStatus, str]:
+        if isinstance(self._frozen, WorkspaceRefused):
+            return "done", "nothing to compare"
+        return await self._runs.compare(self._items, self._trees())
 
-    async def _observe(self, item: Item) -> CheckResult:
-        """The item's result, whatever became of the nodes before it and of the activity."""
-        for earlier in (self._frozen, self._scope, self._image if item.needs_sandbox else None):
+    def _trees(self) -> Trees | Unavailable:
+        """What items run on, or why there is nothing."""
+        for earlier in (self._frozen, self._scope):
             if isinstance(earlier, Unavailable):
-                return unavailable(item, earlier)
+                return earlier
+        assert isinstance(self._frozen, Frozen)
         assert isinstance(self._scope, ScopeResult)
-        request = CheckInput(
-            session=self._round.session,
-            todo=self._round.todo,
-            attempt=self._round.attempt,
-            round=self._round.workflow_id,
-            item=item,
-            tree=self._scope.tree,
-            tree_bytes=self._scope.tree_bytes,
-            image=self._image.id if isinstance(self._image, Image) else "",
-            resources=self._order.resources,
-        )
-        retries = self._order.safeguards.tool_retries
-        try:
-            return await workflow.execute_activity_method(
-                CheckActivities.run,
-                request,
-                summary=f"{item.id}: {item.label}"[:180],
-                **options.check(item.criterion.timeout, retries),
-            )
-        except ActivityError as error:
-            return unavailable(item, _outside(domain_error(error)))
+        return Trees(self._frozen, self._scope)
 
     async def _decide(self) -> tuple[NodeStatus, str]:
         decision = decide(self._facts(), Policy.of(self._order))
         ended_at = workflow.now()
+        image = self._environment.image
         record = RoundRecord(
             input=self._round,
             started_at=self._started_at,
             ended_at=ended_at,
             frozen=self._frozen if isinstance(self._frozen, Frozen) else None,
             scope=self._scope if isinstance(self._scope, ScopeResult) else None,
-            image=self._image if isinstance(self._image, Image) else None,
+            image=image if isinstance(image, Image) else None,
             results=self._in_order(),
             decision=decision,
-            notices=notices_of(self._order),
+            notices=notices_of(self._order, self._round.order_file),
             head_sequence=self._trail.head.sequence if self._trail.head else 0,
             head_hash=self._trail.head.hash if self._trail.head else "",
         )
@@ -306,23 +267,24 @@ class VerificationWorkflow:
             violations=tuple(f"{v.path}: {v.kind.replace('_', ' ')}" for v in scope.violations) if scope else (),
             refused=str(refused) if refused else "",
             unknown=self._unknown(),
+            changed_inputs=scope.changed_inputs if scope else (),
             subjective_required=frozenset(c.id for c in subjective_of(self._order) if c.required),
             criteria=len(self._order.acceptance_criteria),
         )
 
     def _unknown(self) -> str:
         """Why there is no tree to speak of, when there is none for a cause outside the worker's tree."""
-        for earlier in (self._frozen, self._scope):
-            if isinstance(earlier, Unavailable):
-                return f"{earlier.reason}. {earlier.next_step}"
-        return ""
+        if isinstance(self._frozen, WorkspaceRefused):
+            return ""
+        trees = self._trees()
+        return f"{trees.reason}. {trees.next_step}" if isinstance(trees, Unavailable) else ""
 
     def _in_order(self) -> tuple[CheckResult, ...]:
-        return tuple(self._results[item.id] for item in self._items if item.id in self._results)
+        return tuple(self._runs.results[item.id] for item in self._items if item.id in self._runs.results)
 
     async def _release(self) -> None:
         """Let the sealed tree go; what cannot be reached now, the reaper removes later."""
-        if not isinstance(self._image, Image):
+        if not isinstance(self._environment.image, Image):
             return
         try:
             await workflow.execute_activity_method(
@@ -333,13 +295,6 @@ class VerificationWorkflow:
             )
         except ActivityError as error:
             workflow.logger.warning("the sealed tree could not be removed yet: %s", error.cause)
-
-
-def _outside(error: Unavailable | WorkspaceRefused) -> Unavailable:
-    """Only freezing may refuse the worker's tree; from anywhere else that would be a defect of ours."""
-    if isinstance(error, Unavailable):
-        return error
-    return Unavailable(Cause.SYSTEM_ERROR, error.reason, error.next_step)
 
 
 def _scope_detail(scope: ScopeResult) -> str:

@@ -8,11 +8,14 @@ from __future__ import annotations
 from adapters.checkers.facts import seen
 from adapters.checkers.search import SearchFailed, search
 from domain.checks import Item, Observation, Outcome, classify
-from domain.criteria import CommandExitZero, CommandOutput, CommandOutputParams, CommandParams
+from domain.criteria import CliCase, CommandExitZero, CommandOutput, CommandOutputParams, CommandParams
 from domain.ports import CheckContext, Finding, RunRequest, Sandbox
 
 SHOWN = 200  # characters of an output in a text
 BEFORE = 40  # of them before the first difference
+
+Expected = CommandOutputParams | CliCase
+Verdict = tuple[Outcome, str, str]
 
 
 class CommandExitZeroChecker:
@@ -45,29 +48,39 @@ class CommandOutputChecker:
         criterion = item.criterion
         assert isinstance(criterion, CommandOutput)
         observed = await self._sandbox.run(request(item, context, criterion.params))
-        verdict = classify(observed, criterion.timeout, criterion.params.exit_code)
-        if verdict[0] is Outcome.PASSED:
-            verdict = _compared(observed, criterion.params) or await _searched(observed, criterion) or verdict
+        verdict = await judge_output(observed, criterion.params, criterion.timeout)
         return finding(item, context, observed, verdict, out_of_process=True)
 
 
 def request(item: Item, context: CheckContext, params: CommandParams) -> RunRequest:
-    """`params` as a request to the sandbox, whose key is the item's own in all rounds."""
+    """`params` as a request to the sandbox, whose key is the item's own in all rounds and on each tree."""
     return RunRequest(
-        key=f"{context.round}/{item.id}",
+        key=f"{context.round}/{item.id}/{context.tree[:16]}",
         round=context.round,
         tree=context.tree,
         image=context.image,
         command=params.command,
         cwd=params.cwd,
         env=params.env,
+        build=context.build,
         timeout=item.criterion.timeout,
         resources=context.resources,
     )
 
 
+async def judge_output(observed: Observation, expected: Expected, limit: float) -> Verdict:
+    """Outcome, code and text of a command whose exit code and outputs are expected.
+
+    `limit` in seconds is the one that the command had, and that of each search.
+    """
+    verdict = classify(observed, limit, expected.exit_code)
+    if verdict[0] is not Outcome.PASSED:
+        return verdict
+    return _compared(observed, expected) or await _searched(observed, expected, limit) or verdict
+
+
 def finding(
-    item: Item, context: CheckContext, observed: Observation, verdict: tuple[Outcome, str, str], *, out_of_process: bool
+    item: Item, context: CheckContext, observed: Observation, verdict: Verdict, *, out_of_process: bool
 ) -> Finding:
     """`verdict` (outcome, code, text) with what was observed."""
     outcome, code, text = verdict
@@ -84,7 +97,7 @@ def finding(
     )
 
 
-def _compared(observed: Observation, params: CommandOutputParams) -> tuple[Outcome, str, str] | None:
+def _compared(observed: Observation, params: Expected) -> Verdict | None:
     """The first exact output that is not as expected."""
     for name, expected, got in (
         ("stdout", params.stdout, observed.stdout),
@@ -100,9 +113,8 @@ def _compared(observed: Observation, params: CommandOutputParams) -> tuple[Outco
     return None
 
 
-async def _searched(observed: Observation, criterion: CommandOutput) -> tuple[Outcome, str, str] | None:
+async def _searched(observed: Observation, params: Expected, limit: float) -> Verdict | None:
     """The first pattern that the output, or what is kept of it, does not match."""
-    params = criterion.params
     for name, pattern, got in (
         ("stdout", params.stdout_pattern, observed.stdout),
         ("stderr", params.stderr_pattern, observed.stderr),
@@ -110,9 +122,9 @@ async def _searched(observed: Observation, criterion: CommandOutput) -> tuple[Ou
         if pattern is None:
             continue
         try:
-            match = await search(pattern, got.encode(), criterion.timeout)
+            match = await search(pattern, got.encode(), limit)
         except TimeoutError:
-            text = f"still searching {name} for {pattern!r:.300} after {criterion.timeout:g} s"
+            text = f"still searching {name} for {pattern!r:.300} after {limit:g} s"
             return Outcome.FAILED, "verification_timeout", text
         except SearchFailed as error:
             text = f"searching {name} for {pattern!r:.300} ended without an answer: {error}"

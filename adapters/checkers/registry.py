@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from adapters.checkers.api_response import ApiResponseChecker
+from adapters.checkers.cli_io import CliIoChecker
 from adapters.checkers.commands import CommandExitZeroChecker, CommandOutputChecker
 from adapters.checkers.files import FileContainsChecker, FileExistsChecker
+from adapters.checkers.git_commits import GitCommitExistsChecker
+from adapters.checkers.github import PrExistsChecker, PrMergedChecker
+from adapters.checkers.http_response import HttpResponseChecker
 from adapters.checkers.python_call import PythonCallChecker
+from adapters.checkers.remote import NO_ACCESS, Access
 from domain.ports import Checker, EvidenceStore, Sandbox
 
 
-def checkers(store: EvidenceStore, sandbox: Sandbox) -> dict[str, Checker]:
+def checkers(store: EvidenceStore, sandbox: Sandbox, access: Access = NO_ACCESS) -> dict[str, Checker]:
     """A checker for every deterministic type of `domain.criteria`, by type."""
     found: tuple[Checker, ...] = (
         FileExistsChecker(store),
@@ -16,5 +22,11 @@ def checkers(store: EvidenceStore, sandbox: Sandbox) -> dict[str, Checker]:
         CommandExitZeroChecker(sandbox),
         CommandOutputChecker(sandbox),
         PythonCallChecker(sandbox),
+        ApiResponseChecker(access),
+        PrExistsChecker(access),
+        PrMergedChecker(access),
+        CliIoChecker(sandbox),
+        HttpResponseChecker(sandbox),
+        GitCommitExistsChecker(store),
     )
     return {checker.type: checker for checker in found}

@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 
 from adapters.config.problems import MAX_PROBLEMS, Place, and_more, dotted, given, listed
 from adapters.config.yaml_document import Document
-from domain.criteria import LATER_CRITERION_TYPES, Part
+from domain.criteria import Part
 from domain.errors import Problem
 from domain.fields import quoted
 
@@ -71,10 +71,15 @@ def field_slot(info: FieldInfo) -> Slot:
     return _slot(info.annotation, tuple(info.metadata), info.description or "")
 
 
+def _fields(model: type[Part]) -> dict[str, FieldInfo]:
+    """The fields of a model by their name in a file."""
+    return {info.alias or name: info for name, info in model.model_fields.items()}
+
+
 def _inner(slot: Slot, part: str | int) -> Slot:
     """The slot of a field or of an entry; anything goes where the model says nothing of it."""
-    if slot.model and part in slot.model.model_fields:
-        return field_slot(slot.model.model_fields[str(part)])
+    if slot.model and part in (fields := _fields(slot.model)):
+        return field_slot(fields[str(part)])
     arguments = get_args(slot.kind) if get_origin(slot.kind) in (list, dict) else ()
     return _slot(arguments[-1]) if arguments else Slot(Any)
 
@@ -127,7 +132,7 @@ def expects(slot: Slot) -> str:
     if slot.description:
         return slot.description
     if slot.model:
-        return f"an object with the fields {listed(list(slot.model.model_fields))}"
+        return f"an object with the fields {listed(list(_fields(slot.model)))}"
     if slot.members:
         return " or ".join(dict.fromkeys(expects(member) for member in slot.members.values()))
     origin = get_origin(slot.kind) or slot.kind
@@ -218,7 +223,7 @@ def _narrowed(spot: Spot) -> str:
 
 def _unknown_field(spot: Spot) -> tuple[str, str]:
     name = str(spot.place[-1])
-    known = [*spot.around.model.model_fields, *spot.around.model.other_names] if spot.around.model else []
+    known = [*_fields(spot.around.model), *spot.around.model.other_names] if spot.around.model else []
     nearest = _nearest(name, known)
     expected = f"did you mean {nearest!r}?" if nearest else f"expected {_one_of(known) if known else 'no fields'}"
     return f"unknown field {quoted(name)}", expected
@@ -230,8 +235,6 @@ def _unknown_type(spot: Spot) -> dict[str, str]:
     if "type" not in spot.value:
         return {"what": "is missing", "expected": f"expected {_one_of(types)}"}
     value = spot.value["type"]
-    if value in LATER_CRITERION_TYPES:
-        return {"what": f"{value!r} is not supported by this version", "expected": f"expected {_one_of(types)}"}
     nearest = _nearest(value, types) if isinstance(value, str) else None
     guess = f" (did you mean {nearest!r}?)" if nearest else ""
     return {"what": f"unknown type: {given(value)}", "expected": f"expected {_one_of(types)}{guess}"}

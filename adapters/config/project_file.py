@@ -9,13 +9,14 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, JsonValue, ValidationError
 
+from adapters.checkers.remote import is_plain, parsed
 from adapters.config.explain import explain
 from adapters.config.problems import Place, shown_as
 from adapters.config.text_file import read_text_file
 from adapters.config.yaml_document import Document
 from domain.criteria import Part
 from domain.errors import Malformed, Problem
-from domain.fields import Seconds, not_yet, quoted, wrong
+from domain.fields import Seconds, Url, not_yet, quoted, wrong
 
 PROJECT_FILE = "countersign.toml"
 _TABLE = re.compile(r"\s*\[+\s*([^\[\]]+?)\s*\]+\s*(?:#.*)?")
@@ -37,7 +38,18 @@ def _folder(text: str) -> str:
     return text
 
 
+def _service(text: str) -> str:
+    """What a URL must be under; it is compared, so nothing in it may have two readings."""
+    url = parsed(text)
+    if url is None or not is_plain(url):
+        raise wrong(f"{quoted(text)} can be read in two ways", "a URL such as https://service.example/v1")
+    if "?" in text or "#" in text:
+        raise wrong(f"{quoted(text)} has a query or a fragment", "a URL such as https://service.example/v1")
+    return text.rstrip("/")
+
+
 Text = Annotated[str, Field(min_length=1)]
+ServiceUrl = Annotated[Url, AfterValidator(_service)]
 FolderText = Annotated[str, Field(min_length=1, description="text that is a path"), AfterValidator(_folder)]
 DatabaseUrl = Annotated[str, Field(description="text that is a database's URL"), AfterValidator(_database_url)]
 Parallelism = Annotated[int, Field(ge=1, le=1024)]
@@ -73,6 +85,13 @@ class SandboxTable(Part):
     base_image: Text | None = None
 
 
+class NetworkTable(Part):
+    """What checks may ask from the host: URLs that `api_response` is held under, and GitHub's API. No token."""
+
+    allow: list[ServiceUrl] | None = None
+    github_url: ServiceUrl | None = None
+
+
 class LimitsTable(Part):
     """What a tree may have at most: files, bytes of one, bytes of all."""
 
@@ -95,6 +114,7 @@ class ProjectFile(Part):
     database: DatabaseTable = DatabaseTable()
     evidence: EvidenceTable = EvidenceTable()
     sandbox: SandboxTable = SandboxTable()
+    network: NetworkTable = NetworkTable()
     limits: LimitsTable = LimitsTable()
     host: HostTable = HostTable()
     verification_defaults: Later = {}
@@ -111,6 +131,8 @@ class ProjectFile(Part):
             **{f"temporal_{name}": value for name, value in self.temporal},
             "database_url": self.database.url,
             "evidence_dir": root / self.evidence.dir if self.evidence.dir else None,
+            "api_allow": self.network.allow,
+            "github_url": self.network.github_url,
             **{name: value for table in (self.sandbox, self.limits, self.host) for name, value in table},
         }
         return {name: value for name, value in named.items() if value is not None}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import platformdirs
-from pydantic import AfterValidator, AliasChoices, Field, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
+from adapters.checkers.remote import GITHUB_URL
 from adapters.config.explain import expects, field_slot
 from adapters.config.problems import given
 from adapters.config.project_file import (
@@ -20,18 +22,28 @@ from adapters.config.project_file import (
     DatabaseUrl,
     Grace,
     Parallelism,
+    ServiceUrl,
     Text,
     read_project_file,
 )
 from domain.base import sha256_hex
 from domain.errors import Malformed, Problem
-from domain.fields import Seconds, quoted
+from domain.fields import Seconds, quoted, wrong
 
 PREFIX = "COUNTERSIGN_"
 ENVIRONMENT = "environment"
 """Stands for a file's name in the problems of variables."""
 
-AUTHORITY = ("temporal_address", "temporal_namespace", "database_url", "evidence_dir", "docker_host", "base_image")
+AUTHORITY = (
+    "temporal_address",
+    "temporal_namespace",
+    "database_url",
+    "evidence_dir",
+    "docker_host",
+    "base_image",
+    "api_allow",
+    "github_url",
+)
 """Settings that choose who decides, and on what."""
 
 MIN_PARALLELISM = 4
@@ -45,6 +57,33 @@ def _absolute(path: Path) -> Path:
         raise ValueError("no folder can be there") from error
 
 
+def _separated(value: Any) -> Any:
+    """A variable's JSON list, or what is between its commas; a file's list as it is."""
+    if not isinstance(value, str):
+        return value
+    if not value.lstrip().startswith("["):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise wrong("starts as JSON and is none", "a JSON list, or URLs with commas between them") from error
+
+
+def _token(token: SecretStr) -> SecretStr:
+    """A header can have it. What is wrong with it is said without it."""
+    text = token.get_secret_value().strip()
+    if not text or not text.isascii() or not text.isprintable() or " " in text:
+        raise wrong("white space, a control character or no ASCII in it", "a token as GitHub shows it")
+    return SecretStr(text)
+
+
+Services = Annotated[
+    tuple[ServiceUrl, ...],
+    NoDecode,
+    BeforeValidator(_separated),
+    Field(description="URLs such as https://service.example/v1, as a JSON list or with commas between them"),
+]
+Token = Annotated[SecretStr, AfterValidator(_token), Field(description="a token as GitHub shows it")]
 Folder = Annotated[Path, Field(description="a path"), AfterValidator(_absolute)]
 
 
@@ -66,7 +105,12 @@ class Settings(BaseSettings):
     """
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", populate_by_name=True
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        frozen=True,
+        extra="forbid",
+        populate_by_name=True,
+        hide_input_in_errors=True,
     )
 
     project: Folder
@@ -84,6 +128,11 @@ class Settings(BaseSettings):
     )
     parallelism: Parallelism = Field(default_factory=_parallelism)
     base_image: Text | None = None
+    api_allow: Services = ()
+    github_url: ServiceUrl = GITHUB_URL
+    github_token: Token | None = Field(
+        default=None, validation_alias=AliasChoices("COUNTERSIGN_GITHUB_TOKEN", "GITHUB_TOKEN")
+    )
     max_files: Count = 100_000
     max_file_bytes: Count = 256 * MIB
     max_total_bytes: Count = 1024 * MIB

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,31 +23,77 @@ COPY_FAILED = 117
 SEAL_MISMATCH = 118
 
 TO_START_SECONDS = 120.0
-"""How long a container may take until its command begins; the copy of the tree is in it, the command's limit is not."""
+"""How long a container may take until the limit counts; the copy of the tree and of /deps is in it."""
 
 GRACE_SECONDS = 4.0
 """How far beyond the limit the host waits for `timeout`, which a command can stop (`kill -STOP -1`)."""
 
+COPIED, COUNTING, BEGAN = 1, 2, 3
+"""The marks: the tree is where it should be; the limit counts; the build, if any, has passed and the command begins."""
+
+_MARK = b"\x06"
 _TO_DIE_SECONDS = 30.0
-_STARTED = b"\x06"
 _TIMEOUT_EXITS = (124, 137)
 _KILLED_EXITS = (137, 143)
 
-# Runs as the worker's id but, up to the printf, nothing of the worker's: so an exit before that mark is ours, whatever
-# its code, and one after it is the command's. The variables of the order come as arguments and are set last, lest a
-# PATH or LD_PRELOAD of theirs choose which `cp` and `timeout` these are.
+# Runs as the worker's id but, up to the first mark, nothing of the worker's: so an exit before it is ours, whatever its
+# code, and one after it is the worker's. What is copied from /deps is the image's, but where to is the worker's tree,
+# so that comes after the mark. The variables of the order come as arguments and are set last, lest a PATH or LD_PRELOAD
+# of theirs choose which `cp` and `timeout` these are.
+#
+# The builds stand before the variables in the arguments of the inner shell. What a build can forge: it runs the
+# worker's files as the same user, so it can write the last mark itself, and then the code that it ends with is taken
+# for the command's. It gains nothing by that: it could as well have let the command begin and changed what that runs.
 SCRIPT = rf"""
 umask 022
 read -r sealed < /src/seal && [ "$sealed" = "$COUNTERSIGN_TREE" ] || exit {SEAL_MISMATCH}
 mkdir /work/home /work/tree && cp -RPp /src/tree/. /work/tree || exit {COPY_FAILED}
 printf '\006'
-cd -- "/work/tree/$COUNTERSIGN_CWD" || exit 1
+if [ -d /deps ]; then
+    cp -RPp /deps/. /work/tree > /work/deps 2>&1 || {{
+        cat /work/deps >&2
+        echo "what environment.setup installed in /deps could not be copied over the tree" >&2
+        exit 1
+    }}
+fi
+printf '\006'
+cd /work/tree || exit 1
 exec timeout -k 2 "$COUNTERSIGN_LIMIT" sh -c '
-    unset COUNTERSIGN_COMMAND COUNTERSIGN_CWD COUNTERSIGN_LIMIT COUNTERSIGN_TREE
+    unset COUNTERSIGN_BUILDS COUNTERSIGN_COMMAND COUNTERSIGN_CWD COUNTERSIGN_LIMIT COUNTERSIGN_STDIN COUNTERSIGN_TREE
+    countersign_cwd=$1 countersign_builds=$2 countersign_stdin=$3
+    shift 3
+    build() {{
+        countersign_build=$1
+        shift "$countersign_builds"
+        [ $# = 0 ] || export "$@"
+        exec sh -c "$countersign_build"
+    }}
+    show() {{
+        cat /work/build >&2
+        exit "$1"
+    }}
+    while [ "$countersign_builds" -gt 0 ]; do
+        trap "show 124" TERM
+        ( build "$@" ) > /work/build 2>&1 || show "$?"
+        shift
+        countersign_builds=$((countersign_builds - 1))
+    done
+    trap - TERM
+    printf "\006"
+    if [ -n "$countersign_stdin" ]; then
+        printf %s "$countersign_stdin" > /work/stdin || exit 1
+        exec < /work/stdin
+    fi
+    cd -- "/work/tree/$countersign_cwd" || exit 1
     [ $# = 0 ] || export "$@"
     exec sh -c "$0"
-' "$COUNTERSIGN_COMMAND" "$@"
+' "$COUNTERSIGN_COMMAND" "$COUNTERSIGN_CWD" "$COUNTERSIGN_BUILDS" "$COUNTERSIGN_STDIN" "$@"
 """
+
+
+def variables(env: Mapping[str, str]) -> list[str]:
+    """As arguments for the script's `export`."""
+    return [f"{name}={value}" for name, value in env.items()]
 
 
 class Abandoned(Exception):
@@ -55,14 +102,23 @@ class Abandoned(Exception):
 
 @dataclass(frozen=True)
 class Ending:
-    """What was seen of a container. `reached`: its command began; before that, its exit code is the script's."""
+    """What was seen of a container. Before the mark `COPIED` its exit code is the script's, as `marks` tells.
+
+    `killed`: by us, so that the exit code says nothing.
+    """
 
     exit_code: int
-    reached: bool
+    marks: int
     oom_killed: bool
     timed_out: bool
+    killed: bool
     output: Output
     seconds: float
+
+    @property
+    def wrong_seal(self) -> bool:
+        """Whether what was mounted is not the tree that was asked for."""
+        return self.marks < COPIED and self.exit_code == SEAL_MISMATCH
 
 
 def live(engine: Engine, container: Container, limit: float, cancelled: threading.Event) -> Ending:
@@ -73,25 +129,43 @@ def live(engine: Engine, container: Container, limit: float, cancelled: threadin
     with engine.speaking("run a check") as api:
         identity = create(api, container)
         try:
-            return _Watch(api, identity, limit, cancelled).to_the_end()
+            return Watch(api, identity, limit, cancelled).to_the_end()
         finally:
             remove_container(api, identity)
 
 
-class _Watch:
-    """One running container, seen from outside."""
+class Watch:
+    """One container that is not started yet, seen from outside from its start to its end.
 
-    def __init__(self, api: docker.APIClient, container: str, limit: float, cancelled: threading.Event) -> None:
+    `stop` is asked now and then: once it says so, the container is killed, which is no time-out. `beyond` is how many
+    seconds more a command has once it began, for one that is not meant to end.
+    """
+
+    def __init__(
+        self,
+        api: docker.APIClient,
+        container: str,
+        limit: float,
+        cancelled: threading.Event,
+        *,
+        stop: Callable[[], bool] = lambda: False,
+        beyond: float = 0.0,
+    ) -> None:
+        self.began = threading.Event()
+        self.counting_since = time.monotonic()
         self._api = api
         self._container = container
         self._limit = limit
         self._cancelled = cancelled
-        self._output = Output(_STARTED)
-        self._created = time.monotonic()
-        self._began = self._created
+        self._stop = stop
+        self._beyond = beyond
+        self._output = Output(_MARK, BEGAN)
+        self._created = self.counting_since
         self._wall = time.time()
+        self._late = False
 
     def to_the_end(self) -> Ending:
+        """Start it and read until it ends, or has to be ended. Raises `Unavailable`, `Abandoned`, docker's errors."""
         attachment = Attachment(self._api, self._container)
         try:
             self._api.start(self._container)
@@ -106,14 +180,15 @@ class _Watch:
         code = int(state["ExitCode"])
         # Measured from before the start, so that no timeout is missed; a command that ends with 124 by itself is
         # taken for one only if that happens within its own start-up time before the limit.
-        by_limit = code in _TIMEOUT_EXITS and ended - self._created >= self._limit
+        by_limit = not killed and code in _TIMEOUT_EXITS and ended - self._created >= self._limit
         ending = Ending(
             exit_code=code,
-            reached=self._output.started,
+            marks=self._output.passed,
             oom_killed=bool(state["OOMKilled"]),
-            timed_out=not self._output.flooded and (killed or by_limit),
+            timed_out=not self._output.flooded and (self._late or by_limit),
+            killed=killed,
             output=self._output,
-            seconds=ended - self._began,
+            seconds=ended - self.counting_since,
         )
         if code in _KILLED_EXITS and not (killed or by_limit or ending.oom_killed):
             self._refuse_a_kill_from_outside()
@@ -127,10 +202,12 @@ class _Watch:
                 continue
             if not data:
                 return
-            waiting = not self._output.started
+            waiting = self._output.passed < COUNTING
             self._output.feed(data)
-            if waiting and self._output.started:
-                self._began = time.monotonic()
+            if waiting and self._output.passed >= COUNTING:
+                self.counting_since = time.monotonic()
+            if self._output.passed == BEGAN:
+                self.began.set()
 
     def _stopped(self) -> dict[str, Any] | None:
         """The state of the container once it has stopped; None when it has to be stopped. It may outlive its output."""
@@ -168,10 +245,16 @@ class _Watch:
         return state
 
     def _overdue(self) -> bool:
+        """Whether it has to be stopped: asked to, or late. Raises `Abandoned`."""
         if self._cancelled.is_set():
             raise Abandoned
-        allowed = self._limit + GRACE_SECONDS if self._output.started else TO_START_SECONDS
-        return time.monotonic() - self._began > allowed
+        if self._stop():
+            return True
+        allowed = TO_START_SECONDS
+        if self._output.passed >= COUNTING:
+            allowed = self._limit + GRACE_SECONDS + (self._beyond if self.began.is_set() else 0.0)
+        self._late = time.monotonic() - self.counting_since > allowed
+        return self._late
 
     def _refuse_a_kill_from_outside(self) -> None:
         """A person, or an engine that shuts down, ended the container: that says nothing about the work."""

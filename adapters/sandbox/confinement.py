@@ -32,8 +32,8 @@ _SPARE_INODES = 65_536
 class Limits:
     """What one container may use. Bytes; `disk` bounds each writable folder.
 
-    `tree_bytes` and `tree_inodes` come on top: the copy in /work fills memory, and what the worker hands in must not
-    decide whether it fits.
+    `tree_bytes` and `tree_inodes` come on top: what is copied to /work fills memory, and neither what the worker hands
+    in nor what is installed for it must decide whether it fits.
     """
 
     memory: int = 64 * MIB
@@ -50,7 +50,8 @@ class Container:
 
     `volume` is mounted at /src, read-only unless `writable`. `image_volumes` are the folders that the image declares
     as volumes: without a tmpfs in their place each would be writable, unbounded disk of the engine. `waiting` keeps
-    standard input open, so that `read` waits for ever.
+    standard input open, so that `read` waits for ever. `beside` is a running container whose network, itself none, this
+    one shares: its loopback is all that the two have in common.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Container:
     writable: bool = False
     init: bool = True
     waiting: bool = False
+    beside: str = ""
 
 
 def create(api: docker.APIClient, container: Container) -> str:
@@ -105,7 +107,7 @@ def _create(api: docker.APIClient, container: Container) -> str:
         environment=dict(container.environment),
         labels=dict(container.labels),
         user=f"{WORKER_ID}:{WORKER_ID}",
-        hostname="sandbox",
+        hostname=None if container.beside else "sandbox",  # the engine refuses a name for what shares a network
         working_dir="/",
         stdin_open=container.waiting,
         healthcheck={"test": ["NONE"]},
@@ -124,7 +126,7 @@ def _host_config(api: docker.APIClient, container: Container) -> object:
         source = Mount(SEALED, container.volume, type="volume", read_only=not container.writable, no_copy=True)
         mounts.append(source)
     return api.create_host_config(
-        network_mode="none",
+        network_mode=f"container:{container.beside}" if container.beside else "none",
         read_only=True,
         cap_drop=["ALL"],
         security_opt=["no-new-privileges:true"],

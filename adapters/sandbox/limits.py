@@ -1,10 +1,13 @@
-"""Proves on small containers that the engine's limits bind; it reports and refuses nothing.
+"""Proves on small containers that the engine's limits bind: `probe` reports what was seen, `Gate` refuses an engine.
 
-Source: DESIGN section 7, "`doctor` proves on a probe container that memory, pids and network limits bind".
+Source: DESIGN section 7, "`doctor` proves on a probe container that memory, pids and network limits bind". That of the
+processors is only asked for, not proven.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -15,12 +18,17 @@ import docker
 
 from adapters.sandbox.confinement import MIB, Container, Limits, create
 from adapters.sandbox.engine import DEADLINE, ENGINE_ERRORS, OWNER, START_ENGINE, Engine, explanation, remove_container
-from domain.base import Message
-from domain.errors import Unavailable
+from domain.base import Message, canonical_json, sha256_hex
+from domain.errors import Cause, Unavailable
+from domain.ports import EvidenceStore
 
 _LIFETIME_SECONDS = 120
 _OUR_IMAGES = ("countersign/", "countersign-base:")
 _CGROUPS = "boot the engine's host with this cgroup controller on (docker info shows the warning), restart the engine"
+_FLAGS = {"MemoryLimit": "memory limit", "PidsLimit": "process limit", "CpuCfsQuota": "processor limit"}
+"""What the engine says of itself, where it does, by what that means."""
+
+_HELD = b"held"
 
 
 class ProbeResult(Message):
@@ -37,6 +45,7 @@ class _Proof:
     """A script that runs into one limit, and how its end shows that the limit held."""
 
     name: str
+    limit: str
     script: str
     limits: Limits
     held: Callable[[dict[str, Any]], bool]
@@ -47,7 +56,9 @@ class _Proof:
 _PROOFS = (
     _Proof(
         name="memory limit",
-        script="text=0123456789; while :; do text=$text$text; done",
+        limit="memory limit",
+        # 40 MiB and no more: an engine that does not stop it must not be brought down by it
+        script="text=0123456789; i=0; while [ $i -lt 22 ]; do text=$text$text; i=$((i + 1)); done; exit 99",
         limits=Limits(memory=16 * MIB),
         held=lambda state: bool(state["OOMKilled"]),
         text="a container that asks for more memory than its limit is killed",
@@ -55,6 +66,7 @@ _PROOFS = (
     ),
     _Proof(
         name="process limit",
+        limit="process limit",
         script="exec 3<&0; i=0; while [ $i -lt 64 ]; do (read -r forever <&3) & i=$((i + 1)); done; exit 99",
         limits=Limits(pids=16),
         held=lambda state: state["ExitCode"] != 99,
@@ -63,6 +75,7 @@ _PROOFS = (
     ),
     _Proof(
         name="no network",
+        limit="`none` network",
         script="while read -r name _; do case $name in Inter*|face*|lo:*) ;; *) exit 9; esac; done < /proc/net/dev",
         limits=Limits(),
         held=lambda state: state["ExitCode"] == 0,
@@ -84,6 +97,53 @@ def probe(engine: Engine, owner: str) -> tuple[ProbeResult, ...]:
         return (ProbeResult(name="docker", ok=False, text=error.reason, fix=START_ENGINE),)
 
 
+class Gate:
+    """Refuses an engine whose limits do not bind. That they do is remembered for as long as the engine is the same."""
+
+    def __init__(self, engine: Engine, store: EvidenceStore, owner: str) -> None:
+        self._engine = engine
+        self._store = store
+        self._owner = owner
+        self._lock = threading.Lock()
+        self._held: set[str] = set()
+
+    def ask(self) -> str:
+        """The engine as it is now, for `prove`. Raises `Unavailable` (engine_limits) when it says that one is off."""
+        with self._engine.speaking("say which limits it has") as api:
+            said = api.info()
+        for flag, name in _FLAGS.items():
+            if said.get(flag) is False:
+                raise _not_binding(name, f"docker info says {flag}: false", _CGROUPS)
+        where = self._engine.docker_host or os.environ.get("DOCKER_HOST", "")
+        known = ("ID", "ServerVersion", "KernelVersion", "CgroupDriver", "CgroupVersion", *_FLAGS)
+        return sha256_hex(canonical_json(["limits", where, *(str(said.get(name)) for name in known)]))
+
+    def prove(self, engine: str, image: str) -> None:
+        """Prove each limit on containers of `image`, once for each `engine` that `ask` knows.
+
+        Raises `Unavailable` (engine_limits for one that does not bind; engine_unavailable, store_unavailable).
+        """
+        with self._lock:
+            if engine in self._held:
+                return
+            if self._store.recall(engine) != _HELD:
+                with self._engine.speaking("prove its limits") as api:
+                    for proof in _PROOFS:
+                        state = _end_of(api, proof, image, self._owner)
+                        if not proof.held(state):
+                            raise _not_binding(proof.limit, _broken(state), proof.fix)
+                self._store.remember(engine, _HELD)
+            self._held.add(engine)
+
+
+def _not_binding(name: str, seen: str, fix: str) -> Unavailable:
+    return Unavailable(Cause.ENGINE_LIMITS, f"the Docker engine's {name} does not bind: {seen}", fix)
+
+
+def _broken(state: dict[str, Any]) -> str:
+    return f"the container that ran into it ended with {state['ExitCode']}"
+
+
 def _prove(api: docker.APIClient, proof: _Proof, image: str | None, owner: str) -> ProbeResult:
     if image is None:
         text = "not proven: none of Countersign's images is on the engine yet"
@@ -95,8 +155,7 @@ def _prove(api: docker.APIClient, proof: _Proof, image: str | None, owner: str) 
         return ProbeResult(name=proof.name, ok=False, text=text, fix=START_ENGINE)
     if proof.held(state):
         return ProbeResult(name=proof.name, ok=True, text=proof.text)
-    text = f"does not bind: the container ended with {state['ExitCode']}"
-    return ProbeResult(name=proof.name, ok=False, text=text, fix=proof.fix)
+    return ProbeResult(name=proof.name, ok=False, text=f"does not bind: {_broken(state)}", fix=proof.fix)
 
 
 def _end_of(api: docker.APIClient, proof: _Proof, image: str, owner: str) -> dict[str, Any]:

@@ -50,15 +50,17 @@ class Kept:
 class Output:
     """Both outputs of a container, from the frames of its attach stream.
 
-    The container's script writes `started` to standard output before anything of the worker's runs: until then
-    nothing that comes can be the worker's, from then on everything is.
+    The container's script writes `mark` to standard output `marks` times, before anything else: `passed` counts
+    them. Until the first nothing that comes can be the worker's. What it writes between two of them makes later ones
+    part of the output, which only makes the command look as if it had not begun.
     """
 
-    def __init__(self, started: bytes) -> None:
+    def __init__(self, mark: bytes = b"", marks: int = 0) -> None:
         self.stdout = Kept()
         self.stderr = Kept()
-        self.started = False
-        self._mark = started
+        self.passed = 0
+        self._mark = mark
+        self._marks = marks
         self._pending = bytearray()
 
     @property
@@ -96,8 +98,8 @@ class Output:
         if kind == _STDERR:
             self.stderr.add(data)
             return
-        if not self.started and data.startswith(self._mark):
-            self.started = True
+        while self.passed < self._marks and data.startswith(self._mark):
+            self.passed += 1
             data = data[len(self._mark) :]
         self.stdout.add(data)
 

@@ -8,25 +8,29 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
-from adapters.sandbox import check, limits
+from adapters.sandbox import check, limits, serve
 from adapters.sandbox.confinement import Container, Limits
 from adapters.sandbox.engine import DEADLINE, OWNER, ROUND, RUN, Engine, name_of
 from adapters.sandbox.images import Images
 from adapters.sandbox.limits import ProbeResult
 from adapters.sandbox.reaper import reap
 from adapters.sandbox.seal import Seal, Seals
-from adapters.sandbox.suitability import Suitability
+from adapters.sandbox.setup import Setups
+from adapters.sandbox.suitability import Suitability, Suitable
 from domain.checks import Observation
 from domain.errors import Cause, Unavailable
 from domain.fields import size_in_bytes
-from domain.messages import Image
-from domain.ports import EvidenceStore, Progress, RunRequest
+from domain.messages import Image, SetupInput
+from domain.ports import EvidenceStore, ProbeRequest, Progress, RunRequest, Served
 
 LONGEST_STRING = 131_071
 """Bytes in one argument or variable that Linux starts a program with (MAX_ARG_STRLEN, execve(2))."""
 
+_T = TypeVar("_T")
 _SEALINGS = 2
 _REAPER_SLACK_SECONDS = 60.0
 
@@ -53,13 +57,23 @@ class DockerSandbox:
         self._images = Images(self._engine, images_dir, base_image)
         self._suitability = Suitability(self._engine, owner)
         self._seals = Seals(self._engine, store, owner)
+        self._setups = Setups(self._engine, store, owner)
+        self._gate = limits.Gate(self._engine, store, owner)
 
     async def prepare(self, image: str, progress: Progress) -> Image:
-        """Find, build or pull `image`.
+        """Find, build or pull `image`, on an engine whose limits bind.
 
-        Raises `Unavailable` (image_missing, image_unsuitable, engine_unavailable, disk_full).
+        Raises `Unavailable` (engine_limits, image_missing, image_unsuitable, engine_unavailable, store_unavailable,
+        disk_full).
         """
         return await asyncio.to_thread(self._prepare, image, progress)
+
+    async def setup(self, request: SetupInput, progress: Progress) -> Image:
+        """The image with what the base's inputs ask for, found or made. Cancelled, it removes its container first.
+
+        Raises `Unavailable` (setup_failed, image_missing, engine_unavailable, store_unavailable, disk_full).
+        """
+        return await _cancellable(lambda cancelled: self._setups.find_or_make(request, progress, cancelled))
 
     async def run(self, request: RunRequest) -> Observation:
         """Run the command over the tree and say what was seen. Cancelled, it removes its container first.
@@ -67,15 +81,14 @@ class DockerSandbox:
         Raises `Unavailable` (engine_unavailable, engine_limits, image_missing, image_unsuitable, seal_mismatch,
         store_unavailable, disk_full).
         """
-        cancelled = threading.Event()
-        work = asyncio.ensure_future(asyncio.to_thread(self._run, request, cancelled))
-        try:
-            return await asyncio.shield(work)
-        except asyncio.CancelledError:
-            cancelled.set()
-            await asyncio.wait([work])
-            work.exception()  # retrieved: nobody is left to hear it
-            raise
+        return await _cancellable(lambda cancelled: self._run(request, cancelled))
+
+    async def serve(self, served: RunRequest, probe: ProbeRequest) -> Served:
+        """Run both side by side until the probe ends or the limit has passed. Cancelled, it removes both first.
+
+        Raises `Unavailable` as `run` does.
+        """
+        return await _cancellable(lambda cancelled: self._serve(served, probe, cancelled))
 
     async def release(self, round: str) -> None:
         """Remove what the round left sealed. Doing it twice is no error. Raises `Unavailable`."""
@@ -104,21 +117,52 @@ class DockerSandbox:
         self._engine.close()
 
     def _prepare(self, image: str, progress: Progress) -> Image:
+        engine = self._gate.ask()
         found = self._images.prepare(image, progress)
         self._suitability.of(found.id)
+        self._gate.prove(engine, found.id)
         return found
 
     def _run(self, request: RunRequest, cancelled: threading.Event) -> Observation:
-        _refuse_what_linux_cannot_start(request)
-        volumes = self._suitability.of(request.image).volumes
+        def live(container: Container) -> check.Ending:
+            return check.live(self._engine, container, request.timeout, cancelled)
+
+        return _observation(request, self._over_a_seal(request, cancelled, live, lambda ending: ending.wrong_seal))
+
+    def _serve(self, request: RunRequest, probe: ProbeRequest, cancelled: threading.Event) -> Served:
+        _refuse_what_linux_cannot_start(probe.command, probe.env)
+        beside = serve.probe_container(request, probe, self._suitability.of(probe.image).volumes, self._owner)
+
+        def live(container: Container) -> serve.Pair:
+            server = serve.lasting(container, request.timeout)
+            return serve.side_by_side(self._engine, server, beside, request.timeout, cancelled)
+
+        pair = self._over_a_seal(request, cancelled, live, lambda pair: pair.server.wrong_seal)
+        return Served(
+            probe=serve.not_begun(probe) if pair.probe is None else _seen(pair.probe, probe.image),
+            server=_observation(request, pair.server),
+            ended=pair.ended,
+        )
+
+    def _over_a_seal(
+        self,
+        request: RunRequest,
+        cancelled: threading.Event,
+        live: Callable[[Container], _T],
+        wrong: Callable[[_T], bool],
+    ) -> _T:
+        """What `live` came to with the container for `request`; the tree is sealed anew when the seal was `wrong`."""
+        _refuse_what_linux_cannot_start(
+            request.command, request.env, *request.build, f"COUNTERSIGN_STDIN={request.stdin}"
+        )
+        suitable = self._suitability.of(request.image)
         for _ in range(_SEALINGS):
             seal = self._seals.find_or_make(request.round, request.tree, request.image)
             if cancelled.is_set():
                 raise check.Abandoned
-            container = _container(request, seal, volumes, self._owner)
-            ending = check.live(self._engine, container, request.timeout, cancelled)
-            if ending.reached or ending.exit_code != check.SEAL_MISMATCH:
-                return _observation(request, ending)
+            lived = live(_container(request, seal, suitable, self._owner))
+            if not wrong(lived):
+                return lived
             self._seals.discard(request.round, request.tree, seal)
         raise Unavailable(
             Cause.SEAL_MISMATCH,
@@ -127,19 +171,34 @@ class DockerSandbox:
         )
 
 
-def _container(request: RunRequest, seal: Seal, image_volumes: tuple[str, ...], owner: str) -> Container:
+async def _cancellable(work: Callable[[threading.Event], _T]) -> _T:
+    """`work` in a thread; cancelled, it is told so by the event, and has ended when this does."""
+    cancelled = threading.Event()
+    running = asyncio.ensure_future(asyncio.to_thread(work, cancelled))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        cancelled.set()
+        await asyncio.wait([running])
+        running.exception()  # retrieved: nobody is left to hear it
+        raise
+
+
+def _container(request: RunRequest, seal: Seal, image: Suitable, owner: str) -> Container:
     resources = request.resources
     lasts = check.TO_START_SECONDS + request.timeout + check.GRACE_SECONDS + _REAPER_SLACK_SECONDS
     return Container(
         name=name_of("check", owner, request.key),
         image=request.image,
         script=check.SCRIPT,
-        arguments=_variables(request),
+        arguments=[*request.build, *check.variables(request.env)],
         environment={
             "HOME": "/work/home",
+            "COUNTERSIGN_BUILDS": str(len(request.build)),
             "COUNTERSIGN_COMMAND": request.command,
             "COUNTERSIGN_CWD": request.cwd,
             "COUNTERSIGN_LIMIT": f"{request.timeout:.3f}",
+            "COUNTERSIGN_STDIN": request.stdin,
             "COUNTERSIGN_TREE": request.tree,
         },
         labels={
@@ -153,20 +212,16 @@ def _container(request: RunRequest, seal: Seal, image_volumes: tuple[str, ...], 
             cpus=resources.cpus,
             pids=resources.pids,
             disk=size_in_bytes(resources.disk),
-            tree_bytes=seal.bytes,
-            tree_inodes=seal.inodes,
+            tree_bytes=seal.bytes + image.deps_bytes + len(request.stdin.encode()),
+            tree_inodes=seal.inodes + image.deps_inodes,
         ),
-        image_volumes=image_volumes,
+        image_volumes=image.volumes,
         volume=seal.volume,
     )
 
 
-def _variables(request: RunRequest) -> list[str]:
-    return [f"{name}={value}" for name, value in request.env.items()]
-
-
-def _refuse_what_linux_cannot_start(request: RunRequest) -> None:
-    for text in (f"COUNTERSIGN_COMMAND={request.command}", *_variables(request)):
+def _refuse_what_linux_cannot_start(command: str, env: Mapping[str, str], *others: str) -> None:
+    for text in (f"COUNTERSIGN_COMMAND={command}", *check.variables(env), *others):
         if len(text.encode()) > LONGEST_STRING:
             raise Unavailable(
                 Cause.ENGINE_LIMITS,
@@ -176,6 +231,16 @@ def _refuse_what_linux_cannot_start(request: RunRequest) -> None:
 
 
 def _observation(request: RunRequest, ending: check.Ending) -> Observation:
+    """Of a check: what happened before its command began has names of its own."""
+    return _seen(ending, request.image).model_copy(
+        update={
+            "copy_failed": ending.marks < check.COPIED,
+            "build_failed": bool(request.build) and ending.marks == check.COUNTING,
+        }
+    )
+
+
+def _seen(ending: check.Ending, image: str) -> Observation:
     stdout, stderr = ending.output.texts()
     return Observation(
         exit_code=ending.exit_code,
@@ -185,7 +250,6 @@ def _observation(request: RunRequest, ending: check.Ending) -> Observation:
         flooded=ending.output.flooded,
         timed_out=ending.timed_out,
         oom_killed=ending.oom_killed,
-        copy_failed=not ending.reached,
         duration_ms=round(ending.seconds * 1000),
-        image_id=request.image,
+        image_id=image,
     )

@@ -25,6 +25,7 @@ from domain.ports import Bulk, Progress
 from domain.tree import Entry
 
 PIECE = 2**20  # bytes read at a time
+_REST = 2**16  # bytes asked for beyond a file's size: it may have grown, and 1 MiB for an end of file costs time
 _IGNORE_FILE_BYTES = 2**20
 _REPORT_EVERY = 200  # files
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -206,40 +207,46 @@ class _Copy:
 
     def _file(self, descriptor: int, candidate: _Candidate, path: str) -> Entry:
         file, status = _open_regular(descriptor, candidate.name)
+        content = _Content(file, status.st_size, self._limits, self._bytes)
         try:
-            before = self._bytes
-            digest = self._bulk.add(self._pieces(file))
-            return Entry(
-                path=path,
-                executable=bool(status.st_mode & stat.S_IXUSR),
-                size=self._bytes - before,
-                digest=digest,
-            )
+            digest = self._bulk.add(content)
+            return Entry(path=path, executable=bool(status.st_mode & stat.S_IXUSR), size=content.size, digest=digest)
         finally:
+            self._bytes += content.size
             os.close(file)
-
-    def _pieces(self, file: int) -> Iterator[bytes]:
-        """The file as it is read, whatever its size was said to be: it may grow meanwhile."""
-        size = 0
-        for piece in _read(file):
-            size += len(piece)
-            self._bytes += len(piece)
-            if size > self._limits.max_file_bytes:
-                raise _NotRead(_too_large(size, self._limits))
-            if self._bytes > self._limits.max_total_bytes:
-                raise _too_many_bytes(self._bytes, self._limits)
-            yield piece
 
     def _ignore_file(self, folder: str) -> bytes:
         try:
             with _open_folder(self._root, folder) as descriptor:
                 file, _ = _open_regular(descriptor, ".gitignore")
                 try:
-                    return next(_read(file), b"")
+                    return next(_read(file, PIECE), b"")
                 finally:
                     os.close(file)
         except (OSError, _NotRead):
             return b""  # a rule that is not there leaves nothing out: more is looked at, never less
+
+
+class _Content:
+    """A file as it is read, each time from its start, whatever its size was said to be: it may grow meanwhile."""
+
+    def __init__(self, file: int, expected: int, limits: SnapshotLimits, before: int) -> None:
+        self.size = 0  # of the last reading, to which the digest belongs
+        self._file = file
+        self._expected = expected
+        self._limits = limits
+        self._before = before  # bytes of all files before this one
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.size = 0
+        os.lseek(self._file, 0, os.SEEK_SET)
+        for piece in _read(self._file, self._expected):
+            self.size += len(piece)
+            if self.size > self._limits.max_file_bytes:
+                raise _NotRead(_too_large(self.size, self._limits))
+            if self._before + self.size > self._limits.max_total_bytes:
+                raise _too_many_bytes(self._before + self.size, self._limits)
+            yield piece
 
 
 @contextmanager
@@ -268,14 +275,16 @@ def _open_regular(folder: int, name: str) -> tuple[int, os.stat_result]:
     return file, status
 
 
-def _read(file: int) -> Iterator[bytes]:
+def _read(file: int, expected: int) -> Iterator[bytes]:
+    """All of the file, in pieces; `expected` is how many bytes it probably has."""
     while True:
         try:
-            piece = os.read(file, PIECE)
+            piece = os.read(file, min(PIECE, max(0, expected) + _REST))
         except OSError as error:
             raise _NotRead(_why(error)) from error
         if not piece:
             return
+        expected -= len(piece)
         yield piece
 
 

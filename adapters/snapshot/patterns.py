@@ -23,6 +23,7 @@ _CACHES = frozenset(
     {
         *(".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"),
         *(".hypothesis", ".tox", ".nox", ".import_linter_cache", ".ipynb_checkpoints"),
+        ".countersign",  # orders that `init` wrote
     }
 )
 _COMPILED = (".pyc", ".pyo")

@@ -5,10 +5,13 @@ Of a workspace that is being written to this alone is promised: what is frozen a
 
 from __future__ import annotations
 
+import posixpath
+from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from adapters.snapshot.commits import read_commits
 from adapters.snapshot.diff import unified_diff
 from adapters.snapshot.directory import read_directory
 from adapters.snapshot.found import SnapshotLimits, Tree
@@ -20,7 +23,7 @@ from domain.messages import SHOWN, FreezeInput, Frozen, ScopeInput, ScopeResult
 from domain.order import BaseRevision
 from domain.ports import EvidenceStore, Progress
 from domain.scope import assess
-from domain.tree import Dropped, Manifest
+from domain.tree import Dropped, Manifest, changes
 
 _DROPPED = TypeAdapter(tuple[Dropped, ...])
 
@@ -45,6 +48,7 @@ class FileSnapshots:
         head_tree = self._read_head(Path(request.workspace), selection, progress)
         head = Manifest.of(head_tree.entries)
         dropped = _all_dropped(base_tree, head_tree, head)
+        commits = self._read_commits(request, progress) if request.commits else ""
         return Frozen(
             head=self._store.put(head.encode()),
             base=self._store.put(base.encode()),
@@ -53,6 +57,7 @@ class FileSnapshots:
             base_files=len(base.entries),
             dropped=self._store.put(_DROPPED.dump_json(dropped)),
             dropped_count=len(dropped),
+            commits=commits,
         )
 
     def assess(self, request: ScopeInput) -> ScopeResult:
@@ -77,7 +82,12 @@ class FileSnapshots:
             violations_total=len(report.violations),
             lines_added=diff.added,
             lines_removed=diff.removed,
+            changed_inputs=changed_inputs(base, head, request.inputs),
         )
+
+    def _read_commits(self, request: FreezeInput, progress: Progress) -> str:
+        log = read_commits(Path(request.workspace), request.base, progress)
+        return self._store.put(log.model_dump_json().encode())
 
     def _read_base(self, base: str | BaseRevision, include: Include, progress: Progress) -> Tree:
         with self._store.bulk() as bulk:
@@ -96,6 +106,20 @@ class FileSnapshots:
                 return read_directory(workspace, selection, self._limits, bulk, progress)
             except OSError as error:
                 raise _unreadable(Cause.WORKSPACE_UNREADABLE, "workspace", workspace, error) from error
+
+
+def changed_inputs(base: Manifest, head: Manifest, inputs: Iterable[str]) -> tuple[str, ...]:
+    """The first `SHOWN` paths that differ and that one of `inputs` names, itself or by a folder above it.
+
+    The whole head counts, in scope or not: a set-up that the worker wants otherwise is a human's to run.
+    """
+    wanted = [posixpath.normpath(path) for path in inputs]
+    found = [c.path for c in changes(base, head) if any(_holds(path, c.path) for path in wanted)]
+    return tuple(found[:SHOWN])
+
+
+def _holds(folder: str, path: str) -> bool:
+    return folder in (".", path) or path.startswith(f"{folder}/")
 
 
 def _all_dropped(base: Tree, head: Tree, taken: Manifest) -> tuple[Dropped, ...]:

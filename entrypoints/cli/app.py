@@ -11,6 +11,7 @@ from entrypoints.cli.common import speak
 from entrypoints.cli.doctor import doctor
 from entrypoints.cli.graph import graph
 from entrypoints.cli.host_commands import down, status, up
+from entrypoints.cli.init import init
 from entrypoints.cli.verify import verify
 from entrypoints.client import log_to_stderr
 
@@ -20,7 +21,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (doctor, up, down, status, verify, graph):
+for command in (init, doctor, up, down, status, verify, graph):
     app.command()(command)
 app.add_typer(log.app, name="log")
 app.add_typer(evidence.app, name="evidence")

@@ -55,7 +55,7 @@ def verify(
     Example: countersign verify examples/is_prime/order.yaml --workspace examples/is_prime/worker_second
     """
     trail = common.open_trail()
-    chosen = _find_order(order, trail, workspace, base)
+    chosen, order_file = _find_order(order, trail, workspace, base)
     refuse_authority_within(common.settings(), Path(chosen.workspace))
     if objective_only:
         objective = chosen.verification.model_copy(update={"objective_only": True})
@@ -73,7 +73,7 @@ def verify(
 
     with Watcher(common.stderr) as watcher:
         try:
-            result = asyncio.run(rounds.verify(common.settings(), trail, chosen, started, watcher.see))
+            result = asyncio.run(rounds.verify(common.settings(), trail, chosen, started, watcher.see, order_file))
         except KeyboardInterrupt:
             common.err("cancelled: the round was ended and nothing was decided")
             raise typer.Exit(CANCELLED) from None
@@ -116,15 +116,15 @@ def _report(result: RoundResult) -> Report:
     return Report.model_validate_json(common.open_evidence().get(result.report))
 
 
-def _find_order(name: str, trail: Trail, workspace: Path | None, base: str | None) -> Order:
-    """The order in a file of that name, else the one that the last round of that id had."""
+def _find_order(name: str, trail: Trail, workspace: Path | None, base: str | None) -> tuple[Order, str]:
+    """The order in a file of that name with that file, else the one that the last round of that id had."""
     path = Path(name)
     session, todo = common.split_todo(name)
     attempt = 0 if path.exists() or path.suffix else trail.last_attempt(session, todo)
     stored = common.evidence_folder(session, todo, attempt) / "spec.json"
     if attempt and stored.exists():
-        path = stored
-    return load_order(path, workspace=workspace, base=base)
+        return load_order(stored, workspace=workspace, base=base), ""
+    return load_order(path, workspace=workspace, base=base), str(path.resolve())
 
 
 def _problem(field: str, what: str, expected: str) -> Problem:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,8 @@ from domain.base import sha256_hex
 from domain.errors import Cause, Unavailable
 from domain.ports import EvidenceStore
 from tests.fakes.evidence import MemoryStore
+
+KEY = "a" * 64
 
 
 @pytest.fixture(params=["folder", "memory"])
@@ -77,6 +81,29 @@ class TestEveryStore:
         assert store.get(kept) == b"kept"
         assert not store.has(sha256_hex(b"ab"))
 
+    @pytest.mark.parametrize("data", [b"", b"text", bytes(range(256)) * 5000])
+    def test_recalls_what_was_remembered(self, store: EvidenceStore, data: bytes) -> None:
+        store.remember(KEY, data)
+        assert store.recall(KEY) == data
+        assert store.recall("b" * 64) is None
+
+    def test_recalls_nothing_that_nobody_remembered(self, store: EvidenceStore) -> None:
+        digest = store.put(b"a blob is no memo")
+        assert store.recall(digest) is None
+
+    def test_recalls_the_last_of_two(self, store: EvidenceStore) -> None:
+        store.remember(KEY, b"a long first one")
+        store.remember(KEY, b"second")
+        assert store.recall(KEY) == b"second"
+        assert not store.has(KEY)
+
+    @pytest.mark.parametrize("key", ["", "../" * 21 + "a", "a" * 63, "a" * 65, "A" * 64, "a" * 64 + "\n"])
+    def test_remembers_under_digests_only(self, store: EvidenceStore, key: str) -> None:
+        with pytest.raises(ValueError, match="key"):
+            store.remember(key, b"")
+        with pytest.raises(ValueError, match="key"):
+            store.recall(key)
+
     @pytest.mark.parametrize(
         ("session", "todo", "name"),
         [
@@ -109,6 +136,47 @@ class TestFolder:
             folder_store.get(digest)
         assert caught.value.cause is Cause.STORE_UNAVAILABLE
 
+    @pytest.mark.parametrize("damage", ["altered", "cut", "empty", "longer", "under another key"])
+    def test_recalls_nothing_that_is_damaged(self, folder_store: FolderStore, tmp_path: Path, damage: str) -> None:
+        folder_store.remember(KEY, b"memory")
+        path = tmp_path / "evidence" / "memo" / KEY
+        stored = path.read_bytes()
+        altered = {"altered": stored[:-1] + b"Y", "cut": stored[:-1], "empty": b"", "longer": stored + b"y"}
+        other = "b" * 64
+        path.with_name(other).write_bytes(altered.get(damage, stored))
+        path.write_bytes(altered.get(damage, b""))
+        assert folder_store.recall(KEY) is None
+        assert folder_store.recall(other) is None
+        folder_store.remember(KEY, b"again")
+        assert folder_store.recall(KEY) == b"again"
+
+    def test_another_process_recalls_it(self, folder_store: FolderStore, tmp_path: Path) -> None:
+        folder_store.remember(KEY, b"memory")
+        script = "import sys; from pathlib import Path; from adapters.evidence.folder import FolderStore\n"
+        script += "sys.stdout.buffer.write(FolderStore(Path(sys.argv[1])).recall(sys.argv[2]) or b'nothing')"
+        command = [sys.executable, "-c", script, str(tmp_path / "evidence"), KEY]
+        root = Path(folder.__file__).parents[2]
+        assert subprocess.run(command, cwd=root, capture_output=True, check=True).stdout == b"memory"
+
+    def test_what_is_remembered_is_on_the_disk_before_it_has_its_name(
+        self, folder_store: FolderStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(path: Path) -> None:
+            raise OSError(errno.EIO, "no such luck", str(path))
+
+        folder_store.remember(KEY, b"old")
+        with monkeypatch.context() as patch, pytest.raises(Unavailable):
+            patch.setattr(folder, "_sync", fail)
+            folder_store.remember(KEY, b"new")
+        assert folder_store.recall(KEY) == b"old"
+        assert [p.name for p in (tmp_path / "evidence" / "memo").iterdir()] == [KEY]
+
+    def test_a_memo_that_cannot_be_read_is_unavailable(self, folder_store: FolderStore, tmp_path: Path) -> None:
+        (tmp_path / "evidence" / "memo" / KEY).mkdir()
+        with pytest.raises(Unavailable) as caught:
+            folder_store.recall(KEY)
+        assert caught.value.cause is Cause.STORE_UNAVAILABLE
+
     @pytest.mark.parametrize("in_bulk", [False, True])
     def test_writes_a_blob_again_that_was_cut_short(
         self, folder_store: FolderStore, tmp_path: Path, in_bulk: bool
@@ -131,6 +199,65 @@ class TestFolder:
             bulk.add((b"evi", b"dence"))
         after = blob_file(tmp_path, digest).stat()
         assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+    @pytest.mark.parametrize("at_once", [3, 300])
+    def test_no_blob_of_a_bulk_has_its_name_before_all_are_synced(
+        self, folder_store: FolderStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+    ) -> None:
+        """At first only whole blobs are synced, none of which is visible; then only the folders that they went to."""
+        synced: list[Path] = []
+        seen: list[bool] = []
+        data = [str(number).encode() for number in range(at_once)]
+        digests = {sha256_hex(piece) for piece in data}
+
+        def note(path: Path | str) -> None:
+            synced.append(Path(path))
+            seen.append(any(folder_store.has(digest) for digest in digests))
+
+        monkeypatch.setattr(folder, "_sync", note)
+        with folder_store.bulk() as bulk:
+            for piece in data:
+                bulk.add((piece,))
+        assert seen == [False] * at_once + [True] * (len(synced) - at_once)
+        assert {path.name for path in synced[:at_once]} == digests
+        assert {path.name for path in synced[at_once:]} == {digest[:2] for digest in digests}
+
+    def test_a_bulk_that_cannot_be_synced_stores_nothing(
+        self, folder_store: FolderStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        last = sha256_hex(b"299")
+
+        def fail(path: Path | str) -> None:
+            if Path(path).name == last:
+                raise OSError(errno.EIO, "no such luck", str(path))
+
+        monkeypatch.setattr(folder, "_sync", fail)
+        with pytest.raises(Unavailable), folder_store.bulk() as bulk:
+            for number in range(300):
+                bulk.add((str(number).encode(),))
+        assert not [p for p in (tmp_path / "evidence").rglob("*") if p.is_file()]
+
+    def test_many_pieces_that_are_here_already_are_not_written(
+        self, folder_store: FolderStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pieces = [b"evi", b"den", b"ce"]
+        digest = folder_store.put(b"evidence")
+        monkeypatch.setattr(folder, "_write_all", lambda *_: pytest.fail("it was written again"))
+        with folder_store.bulk() as bulk:
+            assert bulk.add(pieces) == digest
+
+    def test_many_pieces_that_change_are_what_was_written(self, folder_store: FolderStore) -> None:
+        class Changing:
+            readings = iter(([b"a", b"b", b"c"], [b"new"]))
+
+            def __iter__(self) -> Iterator[bytes]:
+                return iter(next(self.readings))
+
+        with folder_store.bulk() as bulk:
+            digest = bulk.add(Changing())
+        assert digest == sha256_hex(b"new")
+        assert folder_store.get(digest) == b"new"
+        assert not folder_store.has(sha256_hex(b"abc"))
 
     def test_leaves_nothing_unnamed_behind(self, folder_store: FolderStore, tmp_path: Path) -> None:
         with folder_store.bulk() as bulk:
@@ -160,7 +287,7 @@ class TestFolder:
             (errno.EROFS, Cause.STORE_UNAVAILABLE),
         ],
     )
-    @pytest.mark.parametrize("way", ["put", "bulk", "stream", "place"])
+    @pytest.mark.parametrize("way", ["put", "bulk", "stream", "place", "remember"])
     def test_says_what_is_wrong_with_the_disk(
         self, folder_store: FolderStore, monkeypatch: pytest.MonkeyPatch, number: int, cause: Cause, way: str
     ) -> None:
@@ -171,6 +298,8 @@ class TestFolder:
         with pytest.raises(Unavailable) as caught:
             if way == "put":
                 folder_store.put(b"data")
+            elif way == "remember":
+                folder_store.remember(KEY, b"data")
             elif way == "place":
                 folder_store.place("s", "t", 1, "n", b"data")
             else:

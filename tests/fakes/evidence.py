@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -15,6 +16,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self.blobs: dict[str, bytes] = {}
         self.files: dict[str, bytes] = {}
+        self.memos: dict[str, bytes] = {}
 
     def put(self, data: bytes) -> str:
         digest = sha256_hex(data)
@@ -29,6 +31,12 @@ class MemoryStore:
     def has(self, digest: str) -> bool:
         return digest in self.blobs
 
+    def remember(self, key: str, data: bytes) -> None:
+        self.memos[_checked(key)] = data
+
+    def recall(self, key: str) -> bytes | None:
+        return self.memos.get(_checked(key))
+
     @contextmanager
     def bulk(self) -> Iterator[MemoryBulk]:
         bulk = MemoryBulk()
@@ -40,6 +48,12 @@ class MemoryStore:
         if any(part.startswith(".") or not part or "/" in part for part in parts):
             raise ValueError(f"{name!r} is no path of the evidence folder")
         self.files[f"{session}/{todo}/{attempt}/{name}"] = data
+
+
+def _checked(key: str) -> str:
+    if not re.fullmatch(r"[0-9a-f]{64}", key):
+        raise ValueError(f"{key!r} is no key of the evidence store")
+    return key
 
 
 class MemoryBulk:

@@ -8,17 +8,23 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.sandbox.output import FLOOD_BYTES, KEPT_BYTES, Kept
 from domain.checks import Observation
 from domain.errors import Cause, Unavailable
-from domain.messages import Image
-from domain.ports import EvidenceStore, Progress, RunRequest
-from domain.tree import Manifest
+from domain.messages import Image, SetupInput
+from domain.ports import EvidenceStore, ProbeRequest, Progress, RunRequest, Served
+from domain.tree import Entry, Manifest
 
 KNOWN_IMAGES = {"python": "local-python"}
 TERM_TO_KILL_SECONDS = 2.0
+AFTER_THE_SERVER_SECONDS = 2.0
+SETUP_SECONDS = 60.0
+NOT_BEGUN = 125
+LONGEST_STRING = 131_071
 
 
 class LocalSandbox:
@@ -33,14 +39,47 @@ class LocalSandbox:
         progress(f"found {image}")
         return Image(reference=image, id=KNOWN_IMAGES[image])
 
-    async def run(self, request: RunRequest) -> Observation:
-        if request.image not in KNOWN_IMAGES.values():
-            raise Unavailable(Cause.IMAGE_MISSING, f"there is no image {request.image}", "prepare it first")
+    async def setup(self, request: SetupInput, progress: Progress) -> Image:
+        """Runs the commands over the inputs, and answers with the image as it was: it has no place to install into."""
+        _refuse_unknown(request.image.id)
+        entries = {entry.path: entry for entry in Manifest.decode(self._store.get(request.base)).entries}
+        missing = [path for path in request.inputs if path not in entries]
+        if missing:
+            raise Unavailable(Cause.SETUP_FAILED, f"the base has no {missing[0]}", "change environment.inputs")
+        secrets = {name: os.environ[name] for name in request.secrets if name in os.environ}
         with tempfile.TemporaryDirectory(prefix="countersign-local-") as folder:
-            place = Path(folder)
-            self._copy(request.tree, place / "tree")
-            (place / "home").mkdir()
-            return await self._observe(request, place)
+            place = _Place(Path(folder))
+            for path in request.inputs:
+                self._write(entries[path], place.tree / path)
+            for command in request.setup:
+                progress(command)
+                ended = await place.run("setup", command, env=secrets, limit=SETUP_SECONDS)
+                if ended.code or ended.timed_out:
+                    said = f"{command!r} ended with {ended.code}: {ended.stderr.text(200)}"
+                    raise Unavailable(Cause.SETUP_FAILED, said, "change environment.setup")
+        return request.image
+
+    async def run(self, request: RunRequest) -> Observation:
+        _refuse(request)
+        with tempfile.TemporaryDirectory(prefix="countersign-local-") as folder:
+            place = self._place(request.tree, Path(folder))
+            began = time.monotonic()
+            if failed := await _build(request, place):
+                return failed
+            left = max(0.0, request.timeout - (time.monotonic() - began))
+            ended = await place.run("command", request.command, request.cwd, request.env, left, request.stdin)
+            return ended.seen(request.image, began)
+
+    async def serve(self, served: RunRequest, probe: ProbeRequest) -> Served:
+        _refuse(served)
+        _refuse_unknown(probe.image)
+        with tempfile.TemporaryDirectory(prefix="countersign-local-") as folder:
+            place = self._place(served.tree, Path(folder))
+            began = time.monotonic()
+            if failed := await _build(served, place):
+                unasked = Observation(exit_code=NOT_BEGUN, stderr="not started\n", image_id=probe.image)
+                return Served(probe=unasked, server=failed, ended=not failed.timed_out)
+            return await _side_by_side(served, probe, place, began)
 
     async def release(self, round: str) -> None:
         """Nothing is sealed."""
@@ -48,64 +87,168 @@ class LocalSandbox:
     async def reap(self) -> int:
         return 0
 
-    def _copy(self, tree: str, to: Path) -> None:
-        to.mkdir()
+    def _place(self, tree: str, folder: Path) -> _Place:
+        place = _Place(folder)
         for entry in Manifest.decode(self._store.get(tree)).entries:
-            path = to / entry.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if entry.kind == "link":
-                path.symlink_to(entry.target)
-            else:
-                path.write_bytes(self._store.get(entry.digest))
-                path.chmod(0o755 if entry.executable else 0o644)
+            self._write(entry, place.tree / entry.path)
+        return place
 
-    async def _observe(self, request: RunRequest, place: Path) -> Observation:
-        cwd = place / "tree" / request.cwd
-        if not cwd.is_dir():
-            return Observation(exit_code=1, stderr=f"cannot cd to {request.cwd}\n", image_id=request.image)
-        began = time.monotonic()
-        with (place / "stdout").open("wb") as stdout, (place / "stderr").open("wb") as stderr:
+    def _write(self, entry: Entry, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if entry.kind == "link":
+            path.symlink_to(entry.target)
+            return
+        path.write_bytes(self._store.get(entry.digest))
+        path.chmod(0o755 if entry.executable else 0o644)
+
+
+@dataclass
+class _Ended:
+    """How one process ended, and what it wrote."""
+
+    code: int
+    timed_out: bool
+    flooded: bool
+    stopped: bool
+    stdout: Kept
+    stderr: Kept
+
+    def seen(self, image: str, began: float) -> Observation:
+        out, err, half = self.stdout, self.stderr, KEPT_BYTES // 2
+        return Observation(
+            exit_code=self.code,
+            stdout=out.text(max(half, KEPT_BYTES - err.total)),
+            stderr=err.text(max(half, KEPT_BYTES - out.total)),
+            truncated=out.total + err.total > KEPT_BYTES,
+            flooded=self.flooded,
+            timed_out=self.timed_out,
+            duration_ms=round((time.monotonic() - began) * 1000),
+            image_id=image,
+        )
+
+
+class _Place:
+    """A folder with a tree and a home, in which processes are run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.tree = folder / "tree"
+        self._folder = folder
+        self.tree.mkdir()
+        (folder / "home").mkdir()
+
+    async def run(
+        self,
+        name: str,
+        command: str,
+        cwd: str = ".",
+        env: Mapping[str, str] | None = None,
+        limit: float = 60.0,
+        stdin: str = "",
+        stop: Callable[[], bool] = lambda: False,
+    ) -> _Ended:
+        """To its end, that of the limit, a flood, or until `stop` says so; its process group goes with it."""
+        if not (self.tree / cwd).is_dir():
+            stderr = Kept()
+            stderr.add(f"cannot cd to {cwd}\n".encode())
+            return _Ended(1, False, False, False, Kept(), stderr)
+        files = [self._folder / f"{name}.{end}" for end in ("out", "err", "in")]
+        files[2].write_text(stdin)
+        with files[0].open("wb") as out, files[1].open("wb") as err, files[2].open("rb") as given:
             process = subprocess.Popen(  # noqa: ASYNC220 - it is waited for with pauses
-                ["/bin/sh", "-c", request.command],
-                cwd=cwd,
-                env={"PATH": os.environ["PATH"], "HOME": str(place / "home"), **request.env},
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
+                ["/bin/sh", "-c", command],
+                cwd=self.tree / cwd,
+                env={"PATH": os.environ["PATH"], "HOME": str(self._folder / "home"), **(env or {})},
+                stdin=given,
+                stdout=out,
+                stderr=err,
                 start_new_session=True,
             )
             try:
-                timed_out, flooded = await self._wait(process, request.timeout, place)
+                why = await _wait(process, limit, files[:2], stop)
             finally:
                 _kill_group(process, signal.SIGKILL)
                 process.wait()
-        out, err = _kept(place / "stdout"), _kept(place / "stderr")
         code = process.returncode
-        return Observation(
-            exit_code=128 - code if code < 0 else code,
-            stdout=out.text(KEPT_BYTES // 2),
-            stderr=err.text(KEPT_BYTES // 2),
-            truncated=out.total + err.total > KEPT_BYTES,
-            flooded=flooded,
-            timed_out=timed_out,
-            duration_ms=round((time.monotonic() - began) * 1000),
-            image_id=request.image,
+        return _Ended(
+            code=128 - code if code < 0 else code,
+            timed_out=why == "late",
+            flooded=why == "flood",
+            stopped=why == "stopped",
+            stdout=_kept(files[0]),
+            stderr=_kept(files[1]),
         )
 
-    async def _wait(self, process: subprocess.Popen[bytes], limit: float, place: Path) -> tuple[bool, bool]:
-        """Whether it timed out, whether it flooded; when neither, it ended by itself."""
-        deadline = time.monotonic() + limit
-        warned = False
-        while process.poll() is None:
-            if sum((place / name).stat().st_size for name in ("stdout", "stderr")) > FLOOD_BYTES:
-                return False, True
-            if time.monotonic() > deadline:
-                if warned:
-                    return True, False
-                _kill_group(process, signal.SIGTERM)
-                warned, deadline = True, deadline + TERM_TO_KILL_SECONDS
-            await asyncio.sleep(0.01)
-        return warned, False
+
+async def _build(request: RunRequest, place: _Place) -> Observation | None:
+    """What was seen of the build command that failed, None when all passed."""
+    began = time.monotonic()
+    for command in request.build:
+        left = max(0.0, request.timeout - (time.monotonic() - began))
+        ended = await place.run("build", f"exec 2>&1\n{command}", env=request.env, limit=left)
+        if ended.code or ended.timed_out or ended.flooded:
+            seen = ended.seen(request.image, began)
+            return seen.model_copy(update={"build_failed": True, "stdout": "", "stderr": seen.stdout})
+    return None
+
+
+async def _side_by_side(served: RunRequest, probe: ProbeRequest, place: _Place, began: float) -> Served:
+    left = max(0.0, served.timeout - (time.monotonic() - began))
+    over = asyncio.Event()
+    server = asyncio.create_task(
+        place.run("server", served.command, served.cwd, served.env, left + 60, served.stdin, over.is_set)
+    )
+    server_ended: list[float] = []
+    server.add_done_callback(lambda _: server_ended.append(time.monotonic()))
+
+    def stop() -> bool:
+        return bool(server_ended) and time.monotonic() - server_ended[0] > AFTER_THE_SERVER_SECONDS
+
+    try:
+        with tempfile.TemporaryDirectory(prefix="countersign-probe-") as folder:
+            asked = await _Place(Path(folder)).run("probe", probe.command, env=probe.env, limit=left, stop=stop)
+        ended = server.done()
+    except BaseException:
+        server.cancel()
+        await asyncio.wait([server])
+        raise
+    over.set()
+    seen = await server
+    return Served(
+        probe=asked.seen(probe.image, began),
+        server=seen.seen(served.image, began),
+        ended=ended and not seen.flooded,
+    )
+
+
+async def _wait(
+    process: subprocess.Popen[bytes], limit: float, outputs: Sequence[Path], stop: Callable[[], bool]
+) -> str:
+    """`late`, `flood` or `stopped`; empty when it ended by itself."""
+    deadline = time.monotonic() + limit
+    warned = False
+    while process.poll() is None:
+        if sum(path.stat().st_size for path in outputs) > FLOOD_BYTES:
+            return "flood"
+        if stop():
+            return "stopped"
+        if time.monotonic() > deadline:
+            if warned:
+                return "late"
+            _kill_group(process, signal.SIGTERM)
+            warned, deadline = True, deadline + TERM_TO_KILL_SECONDS
+        await asyncio.sleep(0.01)
+    return "late" if warned else ""
+
+
+def _refuse(request: RunRequest) -> None:
+    _refuse_unknown(request.image)
+    if any(len(text.encode()) > LONGEST_STRING for text in (request.command, request.stdin, *request.build)):
+        raise Unavailable(Cause.ENGINE_LIMITS, "longer than a program can be started with", "put it into a file")
+
+
+def _refuse_unknown(image: str) -> None:
+    if image not in KNOWN_IMAGES.values():
+        raise Unavailable(Cause.IMAGE_MISSING, f"there is no image {image}", "prepare it first")
 
 
 def _kill_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:

@@ -42,12 +42,15 @@ async def check(docker: tuple[DockerSandbox, MemoryStore, str]) -> AsyncIterator
     sandbox, store, image = docker
     round = f"round/test/{uuid.uuid4().hex}/1"
 
-    async def run(type: str, params: dict[str, Any], source: str = "", limit: float = 20.0) -> Finding:
+    async def run(
+        type: str, params: dict[str, Any], source: str = "", limit: float = 20.0, build: tuple[str, ...] = ()
+    ) -> Finding:
         data = source.encode()
         entry = Entry(path="src/solution.py", size=len(data), digest=store.put(data))
         tree = store.put(Manifest.of([entry]).encode())
         criterion = CRITERION.validate_python({"id": "AC-1", "type": type, "params": params, "timeout": limit})
-        context = CheckContext(round=round, tree=tree, image=image, resources=Resources(memory="256m", pids=64))
+        resources = Resources(memory="256m", pids=64)
+        context = CheckContext(round=round, tree=tree, image=image, resources=resources, probe_image=image, build=build)
         return await checkers(store, sandbox)[type].check(Item(spelling="criterion", criterion=criterion), context)
 
     yield run
@@ -225,3 +228,205 @@ async def test_a_mebibyte_of_cases_arrives(check: Check) -> None:
 async def test_the_other_types(check: Check, type: str, params: dict[str, Any], code: str) -> None:
     finding = await check(type, params, "print(True)\n")
     assert finding.code == code, finding.text
+
+
+# cli_io
+
+
+ECHO = """
+import sys
+if sys.argv[1:2] == ["fail"]:
+    sys.stderr.write("asked to\\n")
+    raise SystemExit(3)
+print(sys.argv[1:], sys.stdin.read())
+"""
+
+
+def runs(*cases: dict[str, Any]) -> dict[str, Any]:
+    return {"command": "python3 solution.py", "cwd": "src", "cases": list(cases)}
+
+
+async def test_an_honest_program_answers_every_case(check: Check) -> None:
+    cases: list[dict[str, Any]] = [
+        {"args": ["a b", "$HOME", "'"], "stdin": "in\n", "stdout": """['a b', '$HOME', "'"] in\n\n"""},
+        {"args": ["fail"], "stdout": "", "stderr": "asked to\n", "exit_code": 3},
+        {"stdin": "\u00e9" * 40_000, "stdout_pattern": "^\\[\\] \u00e9{40000}$"},
+        {"stdout": "[] \n"},
+    ]
+    finding = await check("cli_io", runs(*cases), ECHO)
+    assert finding.text == "4 of 4 cases passed"
+    assert finding.out_of_process
+
+
+async def test_every_case_that_fails_is_seen(check: Check) -> None:
+    cases: list[dict[str, Any]] = [
+        {"args": ["fail"]},
+        {"stdin": "x", "stdout": "[] x\n"},
+        {"stdin": "y", "stdout": "[] z\n"},
+    ]
+    finding = await check("cli_io", runs(*cases), ECHO)
+    assert (finding.code, finding.exit_code, finding.stderr) == ("exit_code", 3, "asked to\n")
+    assert finding.text.startswith("1 of 3 cases passed; case 1 (args ['fail'], stdin '')")
+
+
+REMEMBERS = """
+import os, sys
+places = [f"{place}/seen" for place in ("/tmp", "/work", "/dev/shm", os.environ["HOME"], ".")]
+print(any(os.path.exists(place) for place in places))
+for place in places:
+    try:
+        open(place, "w").close()
+    except OSError:
+        pass
+"""
+LEARNS = """
+import glob, sys
+found = ""
+for path in glob.glob("/proc/*/environ") + glob.glob("/proc/*/cmdline"):
+    try:
+        found += open(path, errors="replace").read()
+    except OSError:
+        pass
+print("".join(sys.argv[1:]) in found)
+"""
+
+
+async def test_a_program_that_leaves_something_for_the_next_case_finds_nothing(check: Check) -> None:
+    finding = await check("cli_io", runs({"stdout": "False\n"}, {"stdout": "False\n"}), REMEMBERS)
+    assert finding.text == "2 of 2 cases passed"
+
+
+async def test_a_program_that_looks_for_what_is_expected_finds_nothing(check: Check) -> None:
+    there = {"args": ["LEA", "RN"], "stdout": "True\n"}
+    cases: list[dict[str, Any]] = [{"args": ["need", "le-4711"], "stdout": "False\n"}, {"stdout": "needle-4711"}]
+    source = LEARNS.replace("found +=", "found = found or 'LEARN'; found +=")
+    finding = await check("cli_io", runs(there, *cases), source)
+    assert finding.text.startswith("2 of 3 cases passed; case 3")
+
+
+async def test_a_program_that_answers_by_heart_fails_the_case_that_it_has_not_seen(check: Check) -> None:
+    cases: list[dict[str, Any]] = [{"args": [str(n)], "stdout": f"{n * n}\n"} for n in (2, 3, 7)]
+    finding = await check("cli_io", runs(*cases), "import sys\nprint({'2': 4, '3': 9}.get(sys.argv[1], 0))\n")
+    assert finding.text == "2 of 3 cases passed; case 3 (args ['7'], stdin ''): stdout: expected '49\\n', seen '0\\n'"
+
+
+async def test_a_case_that_never_ends_is_named(check: Check) -> None:
+    source = "import sys\nwhile sys.argv[1:]:\n    pass\n"
+    finding = await check("cli_io", runs({}, {"args": ["x"]}, {}), source, limit=2.0)
+    assert finding.code == "verification_timeout"
+    assert finding.text == "1 of 3 cases passed; case 2 (args ['x'], stdin ''): the 2 s for all cases were over"
+
+
+async def test_the_build_comes_before_each_case_and_its_failure_ends_them(check: Check) -> None:
+    cases = runs({"stdout": "built\n"}, {"stdout": "built\n"})
+    source = "print(open('/work/built').read(), end='')\n"
+    assert (await check("cli_io", cases, source, build=("echo built >/work/built",))).text == "2 of 2 cases passed"
+    finding = await check("cli_io", cases, source, build=("echo no >&2; exit 2",))
+    assert (finding.code, finding.stderr) == ("build_failed", "no\n")
+
+
+# http_response
+
+
+APP = """
+import http.server, os, sys, time
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        {get}
+    def answer(self, body, status=200, **headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def do_POST(self):
+        self.answer(self.rfile.read(int(self.headers["Content-Length"])).upper(), 201)
+{start}
+http.server.ThreadingHTTPServer(("127.0.0.1", 8000), Handler).serve_forever()
+"""
+
+
+def app(get: str = 'self.answer(b\'{"status": "ok", "n": 1}\')', start: str = "") -> str:
+    return APP.replace("{get}", get).replace("{start}", start)
+
+
+def serves(**more: Any) -> dict[str, Any]:
+    return {"serve": "exec python3 src/solution.py", "url": "http://127.0.0.1:8000/health", **more}
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8000/health", "http://localhost:8000/health"])
+async def test_an_honest_server_passes(check: Check, url: str) -> None:
+    finding = await check("http_response", serves(url=url, json={"status": "ok"}), app(start="time.sleep(1)"))
+    assert (finding.outcome, finding.text) == (Outcome.PASSED, "status 200, 24 bytes")
+    assert finding.out_of_process
+    assert "GET /health" in finding.stderr
+
+
+async def test_a_request_with_a_body_arrives(check: Check) -> None:
+    more = {"method": "POST", "request_body": "x" * 90_000 + "\u00e9", "status": 201}
+    finding = await check("http_response", serves(**more, body="X" * 90_000 + "\u00e9"), app())
+    assert finding.code == "ok", finding.text
+
+
+@pytest.mark.parametrize(
+    ("source", "params", "code"),
+    [
+        (app(), {"json": {"status": "ok", "n": True}}, "wrong_json"),
+        (app(), {"status": 204}, "wrong_status"),
+        (app(get="self.answer(b'', 302, Location='/other')"), {}, "wrong_status"),
+        (app(get="self.answer(b'x' * 2**24)"), {"body": "x"}, "wrong_body"),
+        (app(get="self.wfile.write(b'no HTTP at all\\r\\n' * 9)"), {}, "bad_answer"),
+        (app(get="time.sleep(60)"), {}, "no_answer"),
+        (app(get="os._exit(4)"), {}, "server_ended"),
+        (app(start="raise SystemExit('no port for me')"), {}, "server_ended"),
+        ("import time; time.sleep(60)", {}, "no_answer"),
+        (app(start="while True: sys.stdout.write('x' * 65536)"), {}, "output_flood"),
+        (app(start="kept = b'x' * 2**30"), {}, "out_of_memory"),
+    ],
+)
+async def test_a_server_that_is_wrong_fails(check: Check, source: str, params: dict[str, Any], code: str) -> None:
+    finding = await check("http_response", serves(**params), source, limit=4.0)
+    assert (finding.outcome, finding.code) == (Outcome.FAILED, code), finding.text
+
+
+async def test_a_server_whose_build_fails_is_told_so(check: Check) -> None:
+    finding = await check("http_response", serves(), app(), build=("echo no >&2; exit 2",))
+    assert (finding.code, finding.stderr) == ("build_failed", "no\n")
+
+
+FORGES = """
+import glob, os, time
+document = '{"status": 200, "headers": [], "body": "", "truncated": false, "error": ""}'
+print(document, flush=True)
+for _ in range(30):
+    for place in glob.glob("/proc/*/fd/1"):
+        try:
+            with open(place, "w") as out:
+                out.write(document)
+        except OSError:
+            pass
+    time.sleep(0.1)
+"""
+
+
+async def test_a_server_that_writes_the_probe_s_document_is_not_heard(check: Check) -> None:
+    finding = await check("http_response", serves(), FORGES, limit=6.0)
+    assert finding.code == "server_ended", finding.text
+
+
+async def test_a_server_that_looks_for_what_is_expected_finds_nothing(check: Check) -> None:
+    get = """
+        found = ""
+        for root, _, files in os.walk("/proc"):
+            for name in files:
+                if name in ("environ", "cmdline"):
+                    try:
+                        found += open(os.path.join(root, name), errors="replace").read()
+                    except OSError:
+                        pass
+        self.answer(b"".join(str(n in found).encode() for n in ("need" "le-4711", "solution" ".py")))"""
+    finding = await check(
+        "http_response", serves(body="needle-4711"), app(get=get.replace('"need" "le', '"need" + "le'))
+    )
+    assert "seen 'FalseTrue'" in finding.text

@@ -499,3 +499,13 @@ def test_a_stricter_policy_never_makes_a_pass(of: Facts, policy: Policy, counter
     )
     if decide(of, strict, counters).outcome is RoundOutcome.VERIFIED:
         assert decide(of, policy, counters).outcome is RoundOutcome.VERIFIED
+
+
+@pytest.mark.parametrize("outcome", [P, F, C])
+def test_a_changed_input_needs_a_human_whatever_the_checks_say(outcome: Outcome) -> None:
+    changed = facts((outcome,)).model_copy(update={"changed_inputs": ("requirements.txt", "setup.lock")})
+    decision = decide(changed, Policy())
+    assert (decision.outcome, decision.trigger) == (RoundOutcome.NEEDS_HUMAN, "high_stakes")
+    assert [reason.code for reason in decision.reasons] == ["input_changed", "input_changed"]
+    violated = changed.model_copy(update={"violations": ("denied: x",)})
+    assert decide(violated, Policy()).outcome is RoundOutcome.CHANGES_REQUESTED

@@ -16,7 +16,15 @@ HISTORIES = sorted((Path(__file__).parent / "histories").glob("*.json"))
 
 
 def test_there_are_histories() -> None:
-    assert {path.stem for path in HISTORIES} >= {"verified", "sequence", "failed", "refused", "cancelled"}
+    assert {path.stem for path in HISTORIES} >= {
+        "verified",
+        "sequence",
+        "failed",
+        "refused",
+        "cancelled",
+        "set_up",
+        "no_set_up",
+    }
 
 
 @pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)

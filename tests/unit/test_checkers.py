@@ -20,9 +20,9 @@ from domain.base import sha256_hex
 from domain.checks import Item, Observation, Outcome
 from domain.criteria import CRITERION_TYPES, Criterion, PythonCall, Subjective
 from domain.errors import Cause, Unavailable
-from domain.messages import Image
+from domain.messages import Image, SetupInput
 from domain.order import Resources
-from domain.ports import CheckContext, Finding, Progress, RunRequest
+from domain.ports import CheckContext, Finding, ProbeRequest, Progress, RunRequest, Served
 from domain.tree import Entry, Manifest
 from tests.fakes.evidence import MemoryStore
 
@@ -49,6 +49,12 @@ class Scripted:
 
     async def prepare(self, image: str, progress: Progress) -> Image:
         raise AssertionError("a checker prepares no image")
+
+    async def setup(self, request: SetupInput, progress: Progress) -> Image:
+        raise AssertionError("a checker sets nothing up")
+
+    async def serve(self, served: RunRequest, probe: ProbeRequest) -> Served:
+        raise AssertionError("nothing is to be served")
 
     async def run(self, request: RunRequest) -> Observation:
         self.requests.append(request)
@@ -250,7 +256,7 @@ async def test_a_command_is_asked_for_as_the_criterion_says() -> None:
     )
     assert sandbox.requests == [
         RunRequest(
-            key="round/s/t/1/AC-1",
+            key=f"round/s/t/1/AC-1/{'f' * 16}",
             round="round/s/t/1",
             tree="f" * 64,
             image="sha256:abc",

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from domain.checks import (
+    BaseOutcome,
     CheckResult,
     Item,
     Observation,
     Outcome,
     all_required_passed,
+    beside_the_base,
     classify,
     could_not_run,
     items_of,
@@ -33,7 +35,7 @@ PASSED, FAILED, COULD_NOT_RUN = Outcome.PASSED, Outcome.FAILED, Outcome.COULD_NO
         ({"exit_code": 1}, 0, FAILED, "exit_code", "exit code 1, expected 0"),
         ({"exit_code": 0}, 3, FAILED, "exit_code", "exit code 0, expected 3"),
         ({"exit_code": 5}, 0, FAILED, "exit_code", "exit code 5, expected 0"),
-        ({"exit_code": 126}, 0, FAILED, "exit_code", "exit code 126, expected 0"),
+        ({"exit_code": 126}, 0, FAILED, "command_not_executable", "exit code 126"),
         ({"exit_code": 127}, 0, FAILED, "command_not_found", "exit code 127"),
         ({"exit_code": 124, "timed_out": True}, 0, FAILED, "verification_timeout", "still running after 2.5 s"),
         ({"exit_code": 0, "timed_out": True}, 0, FAILED, "verification_timeout", "still running"),
@@ -47,6 +49,7 @@ PASSED, FAILED, COULD_NOT_RUN = Outcome.PASSED, Outcome.FAILED, Outcome.COULD_NO
         ({"exit_code": 137, "oom_killed": True, "timed_out": True}, 0, FAILED, "verification_timeout", "2.5 s"),
         ({"exit_code": 117, "copy_failed": True}, 0, COULD_NOT_RUN, "copy_failed", "could not be copied"),
         ({"exit_code": 0, "copy_failed": True, "flooded": True}, 0, COULD_NOT_RUN, "copy_failed", "copied"),
+        ({"exit_code": 3, "build_failed": True}, 3, FAILED, "build_failed", "environment.build"),
         ({"exit_code": 0, "truncated": True}, 0, PASSED, "ok", "exit code 0"),
     ],
 )
@@ -130,3 +133,29 @@ def _result(outcome: Outcome, required: bool) -> CheckResult:
 )
 def test_all_required_passed(results: list[tuple[Outcome, bool]], expected: bool) -> None:
     assert all_required_passed(_result(*each) for each in results) is expected
+
+
+@pytest.mark.parametrize(
+    ("head", "base", "outcome", "text"),
+    [
+        ((FAILED, "exit_code"), (PASSED, "ok"), FAILED, "seen"),
+        ((FAILED, "exit_code"), (FAILED, "exit_code"), FAILED, "seen (on the base, too)"),
+        ((FAILED, "exit_code"), (FAILED, "command_not_found"), FAILED, "seen"),
+        ((FAILED, "exit_code"), (COULD_NOT_RUN, "copy_failed"), FAILED, "seen"),
+        ((FAILED, "command_not_found"), (PASSED, "ok"), FAILED, "seen"),
+        ((FAILED, "command_not_found"), (FAILED, "exit_code"), FAILED, "seen"),
+        ((FAILED, "command_not_found"), (FAILED, "command_not_found"), COULD_NOT_RUN, "not the work's doing"),
+        ((FAILED, "command_not_executable"), (FAILED, "command_not_executable"), COULD_NOT_RUN, "not the work's doing"),
+        ((FAILED, "verification_timeout"), (FAILED, "verification_timeout"), FAILED, "seen (on the base, too)"),
+        ((FAILED, "out_of_memory"), (FAILED, "out_of_memory"), FAILED, "seen (on the base, too)"),
+        ((FAILED, "output_flood"), (FAILED, "output_flood"), FAILED, "seen (on the base, too)"),
+        ((PASSED, "ok"), (FAILED, "exit_code"), PASSED, "seen"),
+        ((COULD_NOT_RUN, "copy_failed"), (FAILED, "copy_failed"), COULD_NOT_RUN, "seen"),
+    ],
+)
+def test_whose_failure_it_is(head: tuple[Outcome, str], base: tuple[Outcome, str], outcome: Outcome, text: str) -> None:
+    result = CheckResult(id="t", spelling="check", type="command_exit_zero", outcome=head[0], code=head[1], text="seen")
+    told = beside_the_base(result, BaseOutcome(outcome=base[0], code=base[1]))
+    assert (told.outcome, told.code, told.base_outcome) == (outcome, head[1], base[0])
+    assert text in told.text
+    assert (told.next_step != "") == (outcome is COULD_NOT_RUN and head[0] is FAILED)

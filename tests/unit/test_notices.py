@@ -36,3 +36,11 @@ def test_an_auditor_that_is_wanted_and_missing_is_named_unless_the_round_is_obje
     (notice,) = notices_of(order(verification={}))
     assert "no auditor model is configured" in notice
     assert notices_of(order(verification={"objective_only": True})) == ()
+
+
+@pytest.mark.parametrize(
+    ("file", "told"), [("/w/.countersign/order.yaml", True), ("/w2/order.yaml", False), ("", False)]
+)
+def test_an_order_that_the_worker_can_write_is_named(file: str, told: bool) -> None:
+    notices = notices_of(order(workspace="/w"), file)
+    assert [("lies in the workspace" in notice) for notice in notices] == [True] * told

@@ -98,10 +98,6 @@ def test_a_case_comes_back_as_it_was(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"environment": {"setup": ["x"]}},
-        {"environment": {"inputs": ["x"]}},
-        {"environment": {"secrets": ["x"]}},
-        {"environment": {"build": ["x"]}},
         {"verification": {"tests": ["x"]}},
         {"verification": {"probe": "mutate"}},
         {"verification": {"checks": [{"name": "n", "command": "x", "fail_to_pass": ["x"]}]}},
@@ -160,3 +156,48 @@ def test_a_scope_pattern_that_can_match_nothing_is_refused(pattern: str) -> None
 @pytest.mark.parametrize("pattern", ["src/**", "a[0-9].py", "\\#c", "\\!n", "\\[x", "*.py"])
 def test_other_scope_patterns_are_taken(pattern: str) -> None:
     assert Scope.model_validate({"deny": [pattern, "!src/keep.py"]}).deny[0] == pattern
+
+
+def test_inputs_and_secrets_are_for_a_set_up() -> None:
+    for name in ("inputs", "secrets"):
+        assert "there is no setup" in told(environment={name: ["X"]})
+    environment = order(
+        environment={"setup": ["x"], "inputs": ["a/b"], "secrets": ["TOKEN"], "build": ["y"]}
+    ).environment
+    assert (environment.inputs, environment.secrets, environment.build) == (["a/b"], ["TOKEN"], ["y"])
+    assert "no variable name" in told(environment={"setup": ["x"], "secrets": ["A B"]})
+    assert "climbs out" in told(environment={"setup": ["x"], "inputs": ["../up"]})
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "said"),
+    [
+        ("http_response", {"serve": "x", "url": "http://service.example/"}, "leads out of the container"),
+        ("http_response", {"serve": "x", "url": "https://127.0.0.1:1/"}, "leads out of the container"),
+        ("http_response", {"serve": "x", "url": "http://127.0.0.1:99999/"}, "is no URL"),
+        ("http_response", {"serve": "x", "url": "http://127.0.0.1/", "headers": {"A B": "x"}}, "no name of a header"),
+        ("http_response", {"serve": "x", "url": "http://127.0.0.1/", "headers": {"A": "x\ny"}}, "line break"),
+        ("http_response", {"serve": "x", "url": "http://127.0.0.1/", "status": 20}, "greater than or equal to 100"),
+        ("api_response", {"url": "ftp://service.example/"}, "no address of a service"),
+        ("api_response", {"url": "https://me:secret@service.example/"}, "user name or password"),
+        ("api_response", {"url": "https://service.example/ x"}, "no URL"),
+        ("pr_exists", {"repository": "name", "head": "branch"}, "no repository"),
+        ("pr_exists", {"repository": "../..", "head": "branch"}, "no repository"),
+        ("pr_exists", {"repository": "owner/name", "head": ""}, "no branch"),
+        ("pr_merged", {"repository": "owner/name", "number": 0}, "greater than or equal to 1"),
+        ("cli_io", {"command": "x", "cases": [{"stdin": "a\0b"}]}, "NUL"),
+        ("cli_io", {"command": "x", "cases": [{"stdin": "x" * 100_000}]}, "at most"),
+        ("cli_io", {"command": "x", "cases": []}, "at least 1"),
+        ("git_commit_exists", {"message": ""}, "at least 1"),
+    ],
+)
+def test_what_a_criterion_cannot_be(kind: str, params: dict[str, Any], said: str) -> None:
+    assert said in told(acceptance_criteria=[{"type": kind, "params": params}])
+
+
+def test_an_answer_s_json_keeps_its_name() -> None:
+    params = {"url": "https://service.example/version", "json": {"version": "1.2"}}
+    first = order(acceptance_criteria=[{"type": "api_response", "params": params}])
+    dumped = first.model_dump(mode="json")
+    assert dumped["acceptance_criteria"][0]["params"]["json"] == {"version": "1.2"}
+    assert Order.model_validate_json(json.dumps(dumped)) == first

@@ -313,12 +313,13 @@ class TestValues:
             (
                 "{type: file_exist, params: {path: a}}",
                 "acceptance_criteria[0].type: unknown type: the text 'file_exist', expected one of file_exists,"
-                " file_contains, command_exit_zero, command_output, python_call, subjective"
+                " file_contains, command_exit_zero, command_output, python_call, cli_io, http_response, api_response,"
+                " git_commit_exists, pr_exists, pr_merged, subjective"
                 " (did you mean 'file_exists'?)",
             ),
             (
-                "{type: cli_io, params: {}}",
-                "[0].type: 'cli_io' is not supported by this version, expected one of file_exists",
+                "{type: cli_io, params: {cases: [{}]}}",
+                "[0].params.command: is missing, expected text that is a shell command",
             ),
             ("{type: 5}", "[0].type: unknown type: the number 5, expected one of"),
             ("{type: [cli_io]}", "[0].type: unknown type: a list of 1, expected one of"),

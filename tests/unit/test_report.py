@@ -173,6 +173,7 @@ def test_a_criterion_line() -> None:
         "text": "exit code 0",
         "next_step": "",
         "isolation": "out_of_process",
+        "base_outcome": "",
         "duration_ms": 12,
         "evidence": {"id": "e1", "exit_code": 0, "stdout": "tail", "stderr": ""},
     }

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from adapters.snapshot.rules import rules_of, shadows
 from domain.base import sha256_hex
 from domain.order import Scope
-from domain.scope import ScopeReport, assess
+from domain.scope import PROTECTED, ScopeReport, assess
 from domain.tree import Dropped, Entry, Manifest
 
 
@@ -250,3 +250,103 @@ def test_new_plugins_that_a_runner_would_load_are_dropped(folder: str) -> None:
     result, report = run({f"{folder}/entry_points.txt": "new"})
     assert result == {}
     assert len(report.dropped) == 1
+
+
+PROJECT = {
+    "package.json": "{}",
+    ".npmrc": "",
+    "jest.config.mjs": "",
+    "tsconfig.json": "{}",
+    ".eslintrc.json": "{}",
+    ".yarn/releases/yarn-4.cjs": "yarn",
+    ".pnp.cjs": "map",
+    "go.mod": "module m",
+    "lib/slug.js": "",
+    "lib/spec/model.js": "",
+    "lib/slug.test.js": "",
+    "src/thing.spec.tsx": "",
+    "src/__tests__/deep/x.js": "",
+    "src/__snapshots__/x.snap": "",
+    "test/slug.js": "",
+    "spec/slug_spec.js": "",
+    "packages/a/test/x.js": "",
+    "packages/a/package.json": "{}",
+    "pkg/slug_test.go": "",
+    "cli/run.bats": "",
+    "cli/run_test.sh": "",
+}
+"""The base of a project in JavaScript, Go and shell."""
+
+FREE = ("lib/slug.js", "lib/spec/model.js")
+
+
+@pytest.mark.parametrize("path", [path for path in PROJECT if path not in (*FREE, ".pnp.cjs")])
+@pytest.mark.parametrize("content", ["weaker", None])
+def test_restores_what_is_protected_in_other_languages(path: str, content: str | None) -> None:
+    result, report = run({path: content, "lib/slug.js": "better"}, base=PROJECT)
+    assert result == {"lib/slug.js": "modified"}
+    assert report.restored == (path,)
+
+
+@pytest.mark.parametrize(
+    "path", [*FREE, "lib/latest.js", "lib/contest.js", "src/config.js", "index.mts", "bats", "x.go"]
+)
+def test_protects_no_source_in_other_languages(path: str) -> None:
+    result, report = run({path: "better"}, base=PROJECT)
+    assert list(result) == [path]
+    assert not report.dropped
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("test/new.js", "test/data/x.json", "spec/new_spec.rb", "packages/b/test/new.js", "lib/__tests__/new.ts"),
+        *(f"lib/new.test.{ending}" for ending in ("js", "cjs", "mjs", "jsx", "ts", "cts", "mts", "tsx")),
+        *(f"lib/new.spec.{ending}" for ending in ("js", "cjs", "mjs", "jsx", "ts", "cts", "mts", "tsx")),
+        *("cypress/e2e/new.cy.ts", "lib/__snapshots__/new.snap", "pkg/new_test.go", "new.bats", "cli/test_new.sh"),
+    ],
+)
+def test_keeps_a_new_test_in_other_languages(path: str) -> None:
+    result, report = run({path: "new"}, base=PROJECT)
+    assert result == {path: "added"}
+    assert not report.dropped
+
+
+@pytest.mark.parametrize("folder", ["", "test/", "src/__tests__/", "packages/b/", "packages/b/test/"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("package.json", ".npmrc", ".yarnrc.yml", "bunfig.toml", "deno.json", "pnpm-workspace.yaml"),
+        *("jest.config.ts", "jest.setup.js", "vitest.config.mts", "vitest.workspace.ts", "vite.config.js"),
+        *(".mocharc.cjs", ".mocharc.yml", "mocha.opts", "ava.config.js", "karma.conf.js", "setupTests.ts"),
+        *("playwright.config.ts", "cypress.config.ts", ".taprc", "__mocks__/fs.js"),
+        *("babel.config.js", ".babelrc", "tsconfig.json", "tsconfig.test.json", ".swcrc"),
+        *("eslint.config.mjs", ".eslintrc", ".eslintrc.cjs", "biome.json", ".prettierrc", ".nycrc", ".c8rc.json"),
+        *("go.mod", "go.work", ".golangci.yml", "justfile", "Taskfile.yml", "gulpfile.js"),
+        *("conftest.py", "tox.ini", "Makefile", ".coveragerc"),
+    ],
+)
+def test_drops_new_configuration_in_other_languages(folder: str, name: str) -> None:
+    path = folder + name
+    base = {path: content for path, content in PROJECT.items() if path == "lib/slug.js"}
+    result, report = run({path: "evil"}, base=base)
+    assert result == {}
+    assert "protected" in reasons(report)[path]
+
+
+@pytest.mark.parametrize("path", [".yarn/releases/yarn-9.cjs", ".yarn/plugins/x.cjs", "cypress/support/e2e.js"])
+def test_drops_new_configuration_that_is_a_folder_of_the_root(path: str) -> None:
+    result, report = run({path: "evil"}, base=PROJECT)
+    assert result == {}
+    assert "protected" in reasons(report)[path]
+
+
+@pytest.mark.parametrize("path", [".pnp.cjs", ".pnp.loader.mjs", ".pnpmfile.cjs", "packages/a/.pnpmfile.cjs"])
+def test_drops_what_a_package_manager_runs_by_itself(path: str) -> None:
+    result, report = run({path: "evil"}, base=PROJECT)
+    assert result == {}
+    assert "by itself" in reasons(report)[path]
+
+
+def test_no_pattern_is_said_twice() -> None:
+    assert len(set(PROTECTED)) == len(PROTECTED)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import traceback
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from adapters.config.project_file import ProjectFile
 from adapters.config.settings import Settings, load_settings, refuse_authority_within
 from domain.errors import Malformed
+from entrypoints.host_state import shown
 
 MIB = 1024 * 1024
 
@@ -29,6 +31,9 @@ dir = "evidence"
 docker_host = "tcp://engine:2375"
 parallelism = 3
 base_image = "base:1"
+[network]
+allow = ["https://service.example/v1/", "http://127.0.0.1:8000"]
+github_url = "https://github.example/api/v3"
 [limits]
 max_files = 10
 max_file_bytes = 20
@@ -42,7 +47,7 @@ drain_timeout = 0
 @pytest.fixture(autouse=True)
 def _an_empty_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
-        if name.startswith(("COUNTERSIGN_", "TEMPORAL_", "DOCKER_")):
+        if name.startswith(("COUNTERSIGN_", "TEMPORAL_", "DOCKER_", "GITHUB_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
@@ -110,6 +115,9 @@ class TestWhatOverrulesWhat:
             docker_host=None,
             parallelism=max(4, os.cpu_count() or 1),
             base_image=None,
+            api_allow=(),
+            github_url="https://api.github.com",
+            github_token=None,
             max_files=100_000,
             max_file_bytes=256 * MIB,
             max_total_bytes=1024 * MIB,
@@ -141,6 +149,9 @@ class TestWhatOverrulesWhat:
             "docker_host": "tcp://engine:2375",
             "parallelism": 3,
             "base_image": "base:1",
+            "api_allow": ("https://service.example/v1", "http://127.0.0.1:8000"),
+            "github_url": "https://github.example/api/v3",
+            "github_token": None,
             "max_files": 10,
             "max_file_bytes": 20,
             "max_total_bytes": 30,
@@ -162,6 +173,9 @@ class TestWhatOverrulesWhat:
             "docker_host": "unix:///other",
             "parallelism": "7",
             "base_image": "other",
+            "api_allow": "https://other.example",
+            "github_url": "https://other.example/api",
+            "github_token": "ghp_other",
             "max_files": "71",
             "max_file_bytes": "72",
             "max_total_bytes": "73",
@@ -177,6 +191,8 @@ class TestWhatOverrulesWhat:
             "state_dir": here / "other",
             "evidence_dir": here / "other" / "evidence",
             "parallelism": 7,
+            "api_allow": ("https://other.example",),
+            "github_token": SecretStr("ghp_other"),
             "max_files": 71,
             "max_file_bytes": 72,
             "max_total_bytes": 73,
@@ -246,6 +262,34 @@ class TestTheFile:
                 "[database]\nurl = 'trail.db'\n",
                 "2: database.url: 'trail.db' is no URL, expected sqlite:////ABSOLUTE/PATH",
             ),
+            (
+                "[network]\nallow = 'https://service.example'\n",
+                "2: network.allow: the text 'https://service.example', expected a list",
+            ),
+            (
+                "[network]\nallow = ['https://service.example/?x']\n",
+                "2: network.allow[0]: 'https://service.example/?x' has a query or a fragment, expected a URL such as",
+            ),
+            (
+                "[network]\nallow = ['https://me@service.example']\n",
+                "2: network.allow[0]: the URL has a user name or password in it, expected a URL without credentials",
+            ),
+            (
+                "[network]\nallow = ['service.example']\n",
+                "2: network.allow[0]: 'service.example' is no address of a service, expected a URL such as",
+            ),
+            (
+                "[network]\nallow = ['https://service.example/a/%2e%2e/b']\n",
+                "2: network.allow[0]: 'https://service.example/a/%2e%2e/b' can be read in two ways, expected a URL",
+            ),
+            (
+                "[network]\ngithub_url = 'ftp://x'\n",
+                "2: network.github_url: 'ftp://x' is no address of a service, expected a URL such as",
+            ),
+            (
+                "[network]\ngithub_token = 'ghp_x'\n",
+                "2: network.github_token: unknown field 'github_token', did you mean 'github_url'?",
+            ),
             ("[evidence]\ndir = ''\n", "2: evidence.dir: empty text, expected text that is a path"),
             ('[evidence]\ndir = "\\u0000"\n', "2: evidence.dir: a path with a NUL character, expected a path"),
             (
@@ -281,7 +325,9 @@ class TestTheFile:
         keys = sum(
             len(table.model_fields) for table in tables if isinstance(table, type) and hasattr(table, "model_fields")
         )
-        assert keys == len(Settings.model_fields) - len({"project", "state_dir", "temporal_profile", "temporal_binary"})
+        assert keys == len(Settings.model_fields) - len(
+            {"project", "state_dir", "temporal_profile", "temporal_binary", "github_token"}
+        )
 
     @settings(max_examples=100, deadline=2000, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(
@@ -311,6 +357,12 @@ class TestVariables:
             ("COUNTERSIGN_DRAIN_TIMEOUT", "-1", "the text '-1', expected seconds: a number, at least 0"),
             ("COUNTERSIGN_DATABASE_URL", "trail.db", "'trail.db' is no URL, expected sqlite:////ABSOLUTE/PATH"),
             ("COUNTERSIGN_STATE_DIR", "~nobody-of-that-name/x", "the text '~nobody-of-that-name/x', expected a path"),
+            ("COUNTERSIGN_API_ALLOW", "[", "starts as JSON and is none, expected a JSON list, or URLs with commas"),
+            ("COUNTERSIGN_API_ALLOW", "[5]", "the number 5, expected URLs such as https://service.example/v1"),
+            ("COUNTERSIGN_API_ALLOW", "https://a.example,b", "'b' is no address of a service, expected a URL such as"),
+            ("COUNTERSIGN_GITHUB_URL", "x", "'x' is no address of a service, expected a URL such as"),
+            ("COUNTERSIGN_GITHUB_TOKEN", "ghp_a b", "white space, a control character or no ASCII in it, expected a"),
+            ("GITHUB_TOKEN", "ghp_\x07", "white space, a control character or no ASCII in it, expected a token"),
             ("COUNTERSIGN_PARALELISM", "4", "unknown variable, did you mean COUNTERSIGN_PARALLELISM?"),
             ("COUNTERSIGN_TEMPORAL_ADRESS", "x", "unknown variable, did you mean COUNTERSIGN_TEMPORAL_ADDRESS?"),
         ],
@@ -338,7 +390,61 @@ def test_settings_are_frozen_and_know_their_fields(project: Path) -> None:
         Settings(project=project, paralelism=5)  # type: ignore[call-arg]  # that it is refused is the point
 
 
+class TestTheNetwork:
+    @pytest.mark.parametrize(
+        "value",
+        [
+            "https://a.example/v1,http://b.example",
+            " https://a.example/v1/ , http://b.example/,",
+            '["https://a.example/v1", "http://b.example"]',
+        ],
+    )
+    def test_a_variable_has_a_list(self, value: str, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("COUNTERSIGN_API_ALLOW", value)
+        assert load_settings(project).api_allow == ("https://a.example/v1", "http://b.example")
+
+    def test_a_variable_can_take_back_what_the_file_allows(
+        self, project: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (project / "countersign.toml").write_text(WHOLE_FILE)
+        monkeypatch.setenv("COUNTERSIGN_API_ALLOW", "[]")
+        assert load_settings(project).api_allow == ()
+
+    def test_our_token_overrules_the_usual_one(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name, value in (("GITHUB_TOKEN", "ghp_usual\n"), ("COUNTERSIGN_GITHUB_TOKEN", "ghp_ours")):
+            monkeypatch.setenv(name, value)
+            found = load_settings(project).github_token
+            assert found is not None
+            assert found.get_secret_value() == value.strip()
+
+    def test_the_token_is_shown_nowhere(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("GITHUB_TOKEN", "ghp_SECRET")
+        found = load_settings(project)
+        told = f"{found!r} {found} {shown(found)} {found.model_dump()} {found.model_dump_json()}"
+        assert "SECRET" not in told
+        assert shown(found)["github_token"] == "**********"
+
+    @pytest.mark.parametrize("spoilt", [{"GITHUB_TOKEN": "SECRET ghp"}, {"COUNTERSIGN_MAX_FILES": "x"}])
+    def test_nor_when_settings_are_wrong(
+        self, spoilt: dict[str, str], project: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("GITHUB_TOKEN", "ghp_SECRET")
+        for name, value in spoilt.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(Malformed) as caught:
+            load_settings(project)
+        assert "SECRET" not in "".join(traceback.format_exception(caught.value))
+
+
 class TestAuthority:
+    def test_a_worker_cannot_choose_what_is_asked(self, project: Path) -> None:
+        (project / "countersign.toml").write_text(
+            '[network]\nallow = ["https://me.example"]\ngithub_url = "https://me.example"\n'
+        )
+        with pytest.raises(Malformed) as caught:
+            refuse_authority_within(load_settings(project), project)
+        assert [problem.field for problem in caught.value.problems] == ["api_allow", "github_url"]
+
     def test_a_worker_cannot_choose_server_engine_or_store(self, project: Path) -> None:
         (project / "countersign.toml").write_text(
             '[sandbox]\ndocker_host = "tcp://me"\n[database]\nurl = "sqlite:////m"\n'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,9 +13,12 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
+from adapters.evidence import folder
 from adapters.evidence.folder import FolderStore
+from adapters.snapshot.directory import PIECE
 from adapters.snapshot.found import SnapshotLimits
 from adapters.snapshot.snapshots import FileSnapshots
+from domain.base import sha256_hex
 from domain.errors import Cause, Unavailable, WorkspaceRefused
 from domain.messages import SHOWN, FreezeInput, Frozen, ScopeInput, ScopeResult
 from domain.order import BaseRevision, Scope
@@ -227,6 +231,62 @@ def test_changes_nothing_and_needs_the_trees_no_more(project: Project, tmp_path:
     shutil.rmtree(project.base)
     shutil.rmtree(project.work)
     assert project.assess(frozen).changed_total == 1
+
+
+def state_of(folder: Path) -> dict[Path, tuple[int, int]]:
+    return {p: (p.stat().st_ino, p.stat().st_mtime_ns) for p in folder.rglob("*") if p.is_file()}
+
+
+def test_what_did_not_change_is_not_copied_again(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for where in ("base", "work"):
+        project.write(where, "src/large.txt", "large" * PIECE)  # five pieces
+    project.snapshots = FileSnapshots(FolderStore(tmp_path / "evidence"))
+    written: list[int] = []
+    real = folder._write_all
+
+    def counting(descriptor: int, data: bytes) -> None:
+        written.append(len(data))
+        real(descriptor, data)
+
+    monkeypatch.setattr(folder, "_write_all", counting)
+    first = project.freeze()
+    size, before = sum(written), state_of(tmp_path / "evidence")
+    assert size < 6 * PIECE  # the head's, which are the base's, were not written a second time
+    assert project.freeze() == first
+    assert sum(written) == size
+    assert state_of(tmp_path / "evidence") == before
+    project.write("work", "src/app.py", "x = 1\n")
+    second = project.freeze()
+    after = state_of(tmp_path / "evidence")
+    assert before.items() <= after.items()
+    assert {path.name for path in after.keys() - before.keys()} == {second.head, sha256_hex(b"x = 1\n")}
+
+
+FREEZE_AND_MEASURE = """
+import resource, sys
+from pathlib import Path
+from adapters.evidence.folder import FolderStore
+from adapters.snapshot.snapshots import FileSnapshots
+from domain.messages import FreezeInput
+work, base, store = sys.argv[1:]
+snapshots = FileSnapshots(FolderStore(Path(store)))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+frozen = snapshots.freeze(FreezeInput(round="r", workspace=work, base=base), lambda _: None)
+print(frozen.head_bytes, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_a_large_file_is_never_whole_in_memory(project: Project, tmp_path: Path) -> None:
+    size = 200 * 2**20
+    with (project.work / "large").open("wb") as file:
+        file.truncate(size)
+    command = [sys.executable, "-c", FREEZE_AND_MEASURE, str(project.work), str(project.base), str(tmp_path / "store")]
+    done = subprocess.run(command, cwd=Path(folder.__file__).parents[2], capture_output=True, text=True, check=True)
+    taken, grown = map(int, done.stdout.split())  # bytes, KiB
+    assert taken > size
+    assert grown < 20 * 1024
 
 
 def test_tells_what_it_is_doing(project: Project) -> None:

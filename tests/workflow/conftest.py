@@ -22,10 +22,11 @@ from activities.snapshot import SnapshotActivities
 from activities.trail import TrailActivities
 from domain.base import canonical_json
 from domain.checks import Item, Observation, Outcome
+from domain.criteria import CRITERION_TYPES
 from domain.events import Actor
-from domain.messages import FreezeInput, Frozen, Image, RoundInput, ScopeInput, ScopeResult
+from domain.messages import FreezeInput, Frozen, Image, RoundInput, ScopeInput, ScopeResult, SetupInput
 from domain.order import Order
-from domain.ports import CheckContext, Finding, Progress, RunRequest
+from domain.ports import CheckContext, Finding, ProbeRequest, Progress, RunRequest, Served
 from domain.scope import ScopeReport, Violation
 from entrypoints.embedded import server_binary
 from tests.fakes.evidence import MemoryStore
@@ -36,6 +37,7 @@ from workflows.verification import VerificationWorkflow
 PASSED = Finding(outcome=Outcome.PASSED, code="ok", text="exit code 0", exit_code=0)
 FAILED = Finding(outcome=Outcome.FAILED, code="exit_code", text="exit code 1, expected 0", exit_code=1, stdout="boom\n")
 
+BASE = "b" * 64
 Said = Finding | Exception
 
 
@@ -45,6 +47,13 @@ class Script:
 
     freeze: list[Exception] = field(default_factory=list)
     prepare: list[Exception] = field(default_factory=list)
+    setup: list[Exception] = field(default_factory=list)
+    setups: list[SetupInput] = field(default_factory=list)
+    prepared: list[str] = field(default_factory=list)
+    changed_inputs: tuple[str, ...] = ()
+    base: dict[str, Said] = field(default_factory=dict)
+    based: list[str] = field(default_factory=list)
+    contexts: list[CheckContext] = field(default_factory=list)
     violations: tuple[Violation, ...] = ()
     items: dict[str, list[Said]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -73,7 +82,7 @@ class ScriptedPorts:
         """Two trees by name only."""
         if self._script.freeze:
             raise self._script.freeze.pop(0)
-        return Frozen(head="h" * 64, base="b" * 64, head_files=2, head_bytes=20, base_files=2, dropped="d" * 64)
+        return Frozen(head="h" * 64, base=BASE, head_files=2, head_bytes=20, base_files=2, dropped="d" * 64)
 
     def assess(self, request: ScopeInput) -> ScopeResult:
         """A report with the scripted violations."""
@@ -85,17 +94,30 @@ class ScriptedPorts:
             diff=self._store.put(b"--- a/x\n+++ b/x\n"),
             violations=report.violations,
             violations_total=len(report.violations),
+            changed_inputs=self._script.changed_inputs,
         )
 
     async def prepare(self, image: str, progress: Progress) -> Image:
         """An image by name only."""
+        self._script.prepared.append(image)
         if self._script.prepare:
             raise self._script.prepare.pop(0)
-        return Image(reference=image, id="sha256:1")
+        return Image(reference=image, id=f"sha256:{image}")
+
+    async def setup(self, request: SetupInput, progress: Progress) -> Image:
+        """An image by name only."""
+        self._script.setups.append(request)
+        if self._script.setup:
+            raise self._script.setup.pop(0)
+        return Image(reference="set-up", id="sha256:set-up")
 
     async def run(self, request: RunRequest) -> Observation:
         """Checkers are scripted, so that nothing reaches this."""
         raise AssertionError(request)
+
+    async def serve(self, served: RunRequest, probe: ProbeRequest) -> Served:
+        """Checkers are scripted, so that nothing reaches this."""
+        raise AssertionError(served)
 
     async def release(self, round: str) -> None:
         """Note it."""
@@ -108,6 +130,13 @@ class ScriptedPorts:
     async def check(self, item: Item, context: CheckContext) -> Finding:
         """The item's next answer, after its scripted seconds."""
         script = self._script
+        if context.tree == BASE:
+            script.based.append(item.id)
+            on_base = script.base.get(item.id, PASSED)
+            if isinstance(on_base, Exception):
+                raise on_base
+            return on_base
+        script.contexts.append(context)
         async with script.began:
             script.ran.append(item.id)
             script.began.notify_all()
@@ -190,12 +219,11 @@ async def working(client: Client, script: Script, trail: MemoryTrail, store: Mem
     """Workers for every queue."""
     ports = ScriptedPorts(script, store)
     sandbox, snapshot = SandboxActivities(ports), SnapshotActivities(ports)
-    kinds = ("file_exists", "file_contains", "command_exit_zero", "command_output", "python_call")
-    checks = CheckActivities(dict.fromkeys(kinds, ports), store)
+    checks = CheckActivities(dict.fromkeys(CRITERION_TYPES, ports), store)
     queues: dict[str, list[Callable[..., object]]] = {
         WORKFLOWS_QUEUE: [TrailActivities(trail).append, ReportActivities(store).file, snapshot.assess],
         workspace_queue("here"): [snapshot.freeze],
-        SANDBOX_QUEUE: [sandbox.prepare, sandbox.release, checks.run],
+        SANDBOX_QUEUE: [sandbox.prepare, sandbox.setup, sandbox.release, checks.run, checks.run_on_base],
     }
     with ThreadPoolExecutor() as executor:
         workers = [

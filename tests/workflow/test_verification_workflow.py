@@ -9,13 +9,15 @@ from pydantic import JsonValue
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import CancelledError, is_cancelled_exception
 
+from domain.checks import Outcome
 from domain.decision import RoundOutcome
 from domain.errors import Cause, Unavailable, WorkspaceRefused
 from domain.messages import RoundResult
 from domain.order import Order
+from domain.ports import Finding
 from domain.report import Report
 from domain.scope import Violation
-from tests.workflow.conftest import FAILED, PASSED, House, order_of
+from tests.workflow.conftest import BASE, FAILED, PASSED, House, order_of
 from workflows.options import WORKFLOWS_QUEUE
 from workflows.verification import VerificationWorkflow
 
@@ -24,7 +26,7 @@ IMAGE_MISSING = Unavailable(Cause.IMAGE_MISSING, "no image 'nope'", "build it")
 
 
 def checks(*names: str, **fields: JsonValue) -> JsonValue:
-    return {"checks": [{"name": name, "command": "true"} for name in names], **fields}
+    return {"checks": [{"name": name, "command": f"run {name}"} for name in names], **fields}
 
 
 async def decide(house: House, order: Order) -> RoundResult:
@@ -209,3 +211,83 @@ async def test_the_evidence_binds_the_result_to_round_and_tree(house: House) -> 
     evidence = json.loads(house.store.get(report_of(house, result).checks[0].evidence))
     bound = (evidence["session"], evidence["todo"], evidence["attempt"], evidence["tree"], evidence["item"]["spelling"])
     assert bound == ("local", "wo-bind", 1, "t" * 64, "check")
+
+
+NOT_FOUND = Finding(outcome=Outcome.FAILED, code="command_not_found", text="exit code 127", exit_code=127)
+
+
+async def test_what_fails_is_run_on_the_base_and_told(house: House) -> None:
+    house.script.items = {"old": [FAILED], "new": [FAILED], "tool": [NOT_FOUND], "gone": [FAILED]}
+    house.script.base = {"old": FAILED, "new": PASSED, "tool": NOT_FOUND, "gone": IMAGE_MISSING}
+    order = order_of("wo-base", verification=checks("old", "new", "tool", "gone", "fine", mode="sequence"))
+    result = await decide(house, order)
+    assert result.decision.outcome is RoundOutcome.CHANGES_REQUESTED
+    assert house.script.based == ["old", "new", "tool", "gone"]
+    lines = {line.name: (line.outcome, line.base_outcome) for line in report_of(house, result).checks}
+    assert lines == {
+        "old": ("failed", "failed"),
+        "new": ("failed", "passed"),
+        "tool": ("could_not_run", "failed"),
+        "gone": ("failed", ""),
+        "fine": ("passed", ""),
+    }
+    compared = [row for row in house.trail.rows() if row.action == "base_compared"]
+    assert [row.payload["check"] for row in compared] == ["old", "new", "tool"]
+
+
+async def test_the_base_is_run_once_for_the_same_command(house: House) -> None:
+    house.script.items = {"first": [FAILED], "second": [FAILED]}
+    for name, command in (("first", "x"), ("second", "x"), ("second", "y")):
+        todo = f"wo-{name}-{command}"
+        await decide(house, order_of(todo, verification={"checks": [{"name": name, "command": command}]}))
+    assert house.script.based == ["first", "second"]
+
+
+async def test_a_tool_that_the_image_lacks_is_inconclusive(house: House) -> None:
+    house.script.items = {"lint": [NOT_FOUND]}
+    house.script.base = {"lint": NOT_FOUND}
+    result = await decide(house, order_of("wo-tool", verification=checks("lint")))
+    assert result.decision.outcome is RoundOutcome.INCONCLUSIVE
+
+
+SET_UP: JsonValue = {"setup": ["install"], "inputs": ["lock"], "secrets": ["TOKEN"], "build": ["make"]}
+
+
+async def test_checks_run_on_what_was_set_up(house: House) -> None:
+    order = order_of("wo-setup", environment=SET_UP, verification=checks("tests"))
+    assert (await decide(house, order)).decision.outcome is RoundOutcome.VERIFIED
+    (request,) = house.script.setups
+    assert (request.image.id, request.base) == ("sha256:python", BASE)
+    assert (request.setup, request.inputs, request.secrets) == (("install",), ("lock",), ("TOKEN",))
+    (context,) = house.script.contexts
+    assert (context.image, context.build) == ("sha256:set-up", ("make",))
+    assert "environment_set_up" in house.actions()
+
+
+async def test_a_set_up_that_fails_is_no_verdict(house: House) -> None:
+    house.script.setup = [Unavailable(Cause.SETUP_FAILED, "install ended with 1", "mend it")]
+    order = order_of(
+        "wo-setup-fails",
+        environment=SET_UP,
+        acceptance_criteria=[{"id": "AC-1", "type": "file_exists", "params": {"path": "a"}}],
+        verification=checks("tests"),
+    )
+    result = await decide(house, order)
+    assert result.decision.outcome is RoundOutcome.INCONCLUSIVE
+    assert house.script.ran == ["AC-1"], "what needs no container is still looked at"
+    assert len(house.script.setups) == 1, "and a set-up that fails is not tried again"
+
+
+async def test_a_changed_input_needs_a_human(house: House) -> None:
+    house.script.changed_inputs = ("lock",)
+    result = await decide(house, order_of("wo-input", environment=SET_UP, verification=checks("tests")))
+    assert (result.decision.outcome, result.decision.trigger) == (RoundOutcome.NEEDS_HUMAN, "high_stakes")
+
+
+async def test_a_served_answer_is_asked_from_an_image_of_ours(house: House) -> None:
+    served: JsonValue = {"id": "AC-1", "type": "http_response", "params": {"serve": "x", "url": "http://127.0.0.1/"}}
+    order = order_of("wo-http", environment={"image": "node"}, acceptance_criteria=[served])
+    assert (await decide(house, order)).decision.outcome is RoundOutcome.VERIFIED
+    assert house.script.prepared == ["node", "python"]
+    (context,) = house.script.contexts
+    assert (context.image, context.probe_image) == ("sha256:node", "sha256:python")

@@ -1,0 +1,135 @@
+"""`countersign init`: looks at a repository and writes an order for it, to be read and changed by a person."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from adapters.config.order_file import load_order
+from adapters.config.settings import load_settings
+from adapters.survey.base import Trusted, copy_base, find_base, opened
+from adapters.survey.files import Files
+from adapters.survey.order_text import Paths, write_order
+from adapters.survey.plan import Plan
+from adapters.survey.survey import survey
+from domain.errors import Cause, Malformed, Problem, Refused, Unavailable, WorkspaceRefused
+from domain.order import BaseRevision
+from entrypoints.cli import common
+from entrypoints.host_state import prepare_state_dir
+
+FOLDER, NAME = ".countersign", "order.yaml"
+
+
+def init(
+    directory: Annotated[Path, typer.Argument(help="The repository, or a folder in it.")] = Path(),
+    output: Annotated[
+        Path | None, typer.Option(help=f"Write the order here instead of {FOLDER}/{NAME} in the repository.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an order that is there.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Say what was found as JSON on stdout.")] = False,
+) -> None:
+    """Write an order for a repository: the image, what to install, the test command, the commit to trust.
+
+    Nothing of the repository is run. Read the order, say what the agent was asked to do, then verify.
+
+    Example: countersign init ~/src/project && countersign verify ~/src/project/.countersign/order.yaml
+    """
+    chosen = _directory(directory)
+    trusted = find_base(chosen)
+    file = (output if output is not None else trusted.root / FOLDER / NAME).absolute()
+    if os.path.lexists(file) and not force:
+        raise Refused("order_exists", f"there is an order already: {file}", "--force overwrites it; or name --output")
+    try:
+        with opened(trusted) as files:
+            plan = survey(files, trusted.version)
+            paths = _paths(trusted, files, file)
+    except WorkspaceRefused as error:
+        raise Refused("tree_refused", error.reason, error.next_step) from error
+    except OSError as error:
+        raise _unreadable(error) from error
+    if trusted.root != chosen:
+        plan.notes.append(f"the order is for the whole repository {trusted.root}")
+    _write(file, write_order(trusted.root.name, plan, paths))
+    order = load_order(file)
+    if as_json:
+        common.emit_json(_facts(file, plan, order.base))
+    else:
+        common.out(common.visible(_page(file, plan, paths)))
+
+
+def _directory(path: Path) -> Path:
+    try:
+        found = path.resolve()
+        if found.is_dir():
+            return found
+    except (OSError, ValueError, RuntimeError):
+        pass  # what no folder can be named is no folder; said below
+    raise _malformed("DIRECTORY", f"{str(path)!r} is no directory", "expected a repository's folder")
+
+
+def _paths(trusted: Trusted, files: Files, file: Path) -> Paths:
+    """The trees as they are written: relative to the order, but a copy, which is elsewhere, by its whole path."""
+    workspace = os.path.relpath(trusted.root, file.parent.resolve())
+    if trusted.revision:
+        return Paths(workspace, workspace, trusted.revision, trusted.because)
+    state = load_settings(trusted.root).state_dir
+    if state.is_relative_to(trusted.root):
+        raise _malformed("COUNTERSIGN_STATE_DIR", "it is inside the tree", "expected a folder that no worker can write")
+    prepare_state_dir(state)
+    copy = copy_base(files, state / "bases", trusted.root.name)
+    return Paths(workspace, str(copy), because=trusted.because)
+
+
+def _write(file: Path, text: str) -> None:
+    """Whole or not at all; a link in the order's place is replaced, not followed."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(file)
+    except OSError as error:
+        what = f"{str(file)!r} cannot be written: {error.strerror}"
+        raise _malformed("--output", what, "expected a file that can be written") from error
+
+
+def _facts(file: Path, plan: Plan, base: str | BaseRevision | None) -> dict[str, Any]:
+    return {
+        "file": str(file),
+        "language": plan.language,
+        "image": plan.image,
+        "base": base.model_dump() if isinstance(base, BaseRevision) else base,
+        "checks": [{"name": check.name, "command": check.command, "env": check.env} for check in plan.checks],
+        "setup": plan.setup,
+        "inputs": plan.inputs,
+        "build": plan.build,
+        "notes": plan.notes,
+    }
+
+
+def _page(file: Path, plan: Plan, paths: Paths) -> str:
+    rows = [("language", plan.language), ("image", plan.image)]
+    rows.append(("base", f"{paths.revision or paths.base} ({paths.because})"))
+    rows += [("setup", command) for command in plan.setup]
+    rows += [("build", command) for command in plan.build]
+    rows += [(check.name, check.command) for check in plan.checks]
+    rows += [("note", note) for note in plan.notes]
+    shown = os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
+    lines = [f"wrote {shown}", "", *(f"  {name:<9} {text}" for name, text in rows), ""]
+    return "\n".join(
+        [*lines, "next: say in it what the agent was asked to do, then run", f"  countersign verify {shown}"]
+    )
+
+
+def _unreadable(error: OSError) -> Unavailable:
+    return Unavailable(
+        Cause.WORKSPACE_UNREADABLE,
+        f"the tree cannot be read or copied: {error.strerror} ({error.filename})",
+        "see that this user may read it, and that the disk of the state directory has room",
+    )
+
+
+def _malformed(field: str, what: str, expected: str) -> Malformed:
+    return Malformed([Problem(file="command line", line=1, field=field, what=what, expected=expected)])

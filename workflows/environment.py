@@ -1,0 +1,93 @@
+"""The environment of a round: which image its checks run on, made ready and set up. It runs no check.
+
+Source: DESIGN 7 "environment".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError
+
+with workflow.unsafe.imports_passed_through():
+    from activities.boundary import outside_error
+    from activities.sandbox import SandboxActivities
+    from domain.checks import Item
+    from domain.criteria import HttpResponse
+    from domain.errors import Unavailable
+    from domain.events import SYSTEM
+    from domain.messages import Frozen, Image, NodeStatus, PrepareInput, SetupInput
+    from domain.order import Order
+    from workflows import options
+    from workflows.trail import RoundTrail
+
+PROBE_IMAGE = "python"
+"""What `http_response` asks from, whatever the order's own image is."""
+
+
+class Environment:
+    """The images of one round, each None until it was asked for, or why there is none."""
+
+    def __init__(self, order: Order, items: Iterable[Item], trail: RoundTrail) -> None:
+        self._order = order
+        self._items = tuple(items)
+        self._trail = trail
+        self.image: Image | Unavailable | None = None
+        self.probe_image: Image | Unavailable | None = None
+
+    def why_not(self, item: Item) -> Unavailable | None:
+        """What keeps `item` from being run, as far as images go."""
+        needed = (
+            self.image if item.needs_sandbox else None,
+            self.probe_image if isinstance(item.criterion, HttpResponse) else None,
+        )
+        return next((image for image in needed if isinstance(image, Unavailable)), None)
+
+    async def make_ready(self) -> tuple[NodeStatus, str]:
+        """Find, build or pull what the items run on; nothing when none needs a container."""
+        if not any(item.needs_sandbox for item in self._items):
+            return "done", "no container needed"
+        self.image = await self._prepare(self._order.environment.image)
+        if any(isinstance(item.criterion, HttpResponse) for item in self._items):
+            self.probe_image = await self._prepare(PROBE_IMAGE)
+        for image in (self.image, self.probe_image):
+            if isinstance(image, Unavailable):
+                await self._trail.record("environment_ready", SYSTEM, {"error": image.reason})
+                return "could_not_run", image.reason
+        assert isinstance(self.image, Image)
+        await self._trail.record("environment_ready", SYSTEM, {"image": self.image.reference, "id": self.image.id})
+        return "done", self.image.reference
+
+    async def _prepare(self, name: str) -> Image | Unavailable:
+        try:
+            return await workflow.execute_activity_method(
+                SandboxActivities.prepare, PrepareInput(image=name), summary=f"image {name}", **options.PREPARE
+            )
+        except ActivityError as error:
+            return outside_error(error)
+
+    async def set_up(self, frozen: Frozen | None) -> tuple[NodeStatus, str]:
+        """Install what the order's set-up says, as the `base` that was frozen asks for it."""
+        environment = self._order.environment
+        if not environment.setup or self.image is None:
+            return "done", "nothing to install"
+        if frozen is None or isinstance(self.image, Unavailable):
+            return "could_not_run", "no snapshot" if frozen is None else "no image"
+        request = SetupInput(
+            image=self.image,
+            base=frozen.base,
+            setup=tuple(environment.setup),
+            inputs=tuple(environment.inputs),
+            secrets=tuple(environment.secrets),
+        )
+        try:
+            self.image = await workflow.execute_activity_method(
+                SandboxActivities.setup, request, summary="environment.setup, with network", **options.PREPARE
+            )
+        except ActivityError as error:
+            self.image = outside_error(error)
+            await self._trail.record("environment_set_up", SYSTEM, {"error": self.image.reason})
+            return "could_not_run", self.image.reason
+        await self._trail.record("environment_set_up", SYSTEM, {"image": self.image.reference, "id": self.image.id})
+        return "done", self.image.reference
