@@ -11,6 +11,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from adapters.config.settings import Settings
+from domain.criteria import PrExists, PrMerged
 from domain.errors import Cause, Unavailable
 from domain.messages import Progress, RoundInput, RoundResult
 from domain.order import Order
@@ -21,6 +22,7 @@ from entrypoints.host_state import ensure_up
 from workflows.options import SANDBOX_QUEUE, WORKFLOWS_QUEUE, workspace_queue
 from workflows.verification import VerificationWorkflow
 
+GITHUB_TOKENS = ("COUNTERSIGN_GITHUB_TOKEN", "GITHUB_TOKEN")
 RECONNECTS = 20
 RECONNECT_SECONDS = 3.0
 
@@ -38,6 +40,12 @@ class Server:
         if not self.ui:
             return f"workflow {workflow_id} at {self.address}"
         return f"{self.ui}/namespaces/{self.client.namespace}/workflows/{quote(workflow_id, safe='')}"
+
+
+def variables_of(order: Order) -> list[str]:
+    """The variables that a round of `order` takes from its worker's environment: secrets, and GitHub's token."""
+    asks_github = any(isinstance(criterion, PrExists | PrMerged) for criterion in order.acceptance_criteria)
+    return [*order.environment.secrets, *(GITHUB_TOKENS if asks_github else ())]
 
 
 async def open_server(settings: Settings, secrets: Sequence[str] = ()) -> Server:
@@ -69,7 +77,7 @@ async def verify(
     A server or host that goes away is waited for, and started again when it is embedded: the round is durable.
     Raises `Unavailable` when it does not come back, or for what the round could not do.
     """
-    server = await open_server(settings, order.environment.secrets)
+    server = await open_server(settings, variables_of(order))
     request, _ = await start_round(server.client, trail, order, order_file)
     started(request, server)
     try:

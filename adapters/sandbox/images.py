@@ -119,7 +119,7 @@ def _files(folder: Path) -> list[tuple[str, bytes]]:
 
 def _build(api: docker.APIClient, folder: Path, base: str, progress: Progress) -> str:
     members = [tar_member(path, data, 0o755) for path, data in _files(folder)]
-    members += [tar_member(HOST_CERTIFICATES, _host_certificates()), tar_end()]
+    members += [tar_member(HOST_CERTIFICATES, host_certificates()), tar_end()]
     tag = _tag(folder, base)
     lines = api.build(
         fileobj=io.BytesIO(b"".join(members)),
@@ -167,7 +167,7 @@ def _local(api: docker.APIClient, reference: str) -> str | None:
     return None if found is None else str(found["Id"])
 
 
-def _host_certificates() -> bytes:
+def host_certificates() -> bytes:
     """What this host trusts: behind a proxy that ends TLS, a build that does not could fetch nothing."""
     path = Path(os.environ.get("SSL_CERT_FILE") or _USUAL_CERTIFICATES)
     return path.read_bytes() if path.is_file() else b""

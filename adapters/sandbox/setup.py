@@ -37,7 +37,7 @@ from adapters.sandbox.engine import (
     remove_container,
     unavailable,
 )
-from adapters.sandbox.images import _host_certificates as host_certificates
+from adapters.sandbox.images import host_certificates
 from adapters.sandbox.secrets import Secrets
 from adapters.sandbox.setup_program import DEPS, PROTOCOL, READ_PROGRAM, TEMPORARY, program
 from adapters.sandbox.setup_watch import Ended, Watch

@@ -20,7 +20,7 @@ import pytest
 
 from adapters.sandbox import DockerSandbox, setup
 from adapters.sandbox.engine import Engine, inspect_image
-from adapters.sandbox.images import _host_certificates as host_certificates
+from adapters.sandbox.images import host_certificates
 from domain.errors import Cause, Unavailable
 from domain.messages import Image, SetupInput
 from domain.tree import Entry, Manifest

@@ -14,6 +14,7 @@ from adapters.config.settings import Settings, load_settings
 from domain.order import Order
 from entrypoints import host_state, rounds
 from entrypoints.host_state import Files, HostState, Process, ensure_up, other_secrets, shown
+from entrypoints.rounds import variables_of
 from tests.fakes.trail import MemoryTrail
 
 SECRETS = {"TOKEN": "value", "KEY": "line\r\nline\rline\n", "RAW": "\udcff"}
@@ -89,3 +90,12 @@ async def test_a_round_asks_for_its_order_s_secrets(monkeypatch: pytest.MonkeyPa
     order = Order.model_validate({"content": "work", "environment": {"setup": ["true"], "secrets": ["TOKEN"]}})
     with pytest.raises(Asked, match="TOKEN"):
         await rounds.verify(settings, MemoryTrail(), order, print, print)
+
+
+def test_a_round_needs_its_secrets_and_github_s_token_only_where_it_asks_github() -> None:
+    environment = {"setup": ["x"], "secrets": ["TOKEN"]}
+    merged = {"type": "pr_merged", "params": {"repository": "owner/name", "number": 1}}
+    order = Order.model_validate({"content": "x", "environment": environment})
+    assert variables_of(order) == ["TOKEN"]
+    order = Order.model_validate({"content": "x", "acceptance_criteria": [merged]})
+    assert variables_of(order) == ["COUNTERSIGN_GITHUB_TOKEN", "GITHUB_TOKEN"]
