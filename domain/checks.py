@@ -177,8 +177,6 @@ def classify(seen: Observation, limit: float, expected_exit: int = 0) -> tuple[O
             "copy_failed",
             "the frozen tree could not be copied to where the command runs",
         )
-    if seen.build_failed:
-        return Outcome.FAILED, "build_failed", "a command of environment.build failed before the check could begin"
     if seen.flooded:
         return Outcome.FAILED, "output_flood", "the command wrote more than 64 MiB and was stopped"
     if seen.timed_out:
@@ -189,6 +187,8 @@ def classify(seen: Observation, limit: float, expected_exit: int = 0) -> tuple[O
             "out_of_memory",
             "the command used more memory than the order's resources allow",
         )
+    if seen.build_failed:
+        return Outcome.FAILED, "build_failed", "a command of environment.build failed before the check could begin"
     if seen.exit_code == expected_exit:
         return Outcome.PASSED, "ok", f"exit code {seen.exit_code}"
     if seen.exit_code == 127:

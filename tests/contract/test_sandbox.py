@@ -436,6 +436,13 @@ class TestServe:
         assert seen.probe.exit_code != 0
         assert time.monotonic() - began < 30, "the probe had a little time and no more"
 
+    async def test_a_probe_does_not_wait_for_a_server_that_has_ended(self, bench: Bench) -> None:
+        began = time.monotonic()
+        seen = await bench.serve("sleep 4; exit 3", "echo asking; sleep 60", limit=60)
+        assert (seen.ended, seen.server.exit_code, seen.probe.stdout) == (True, 3, "asking\n")
+        assert (seen.probe.exit_code != 0, seen.probe.timed_out) == (True, False)
+        assert time.monotonic() - began < 40
+
     async def test_a_server_that_cannot_begin_is_told(self, bench: Bench) -> None:
         seen = await bench.serve("no-such-server", ASK)
         assert (seen.ended, seen.server.exit_code) == (True, 127)
@@ -450,6 +457,7 @@ class TestServe:
         seen = await bench.serve("yes", "sleep 60", limit=60)
         assert seen.server.flooded
         assert not seen.server.timed_out
+        assert not seen.ended, "it was ended"
 
     async def test_a_server_has_its_build(self, bench: Bench) -> None:
         seen = await bench.serve(SERVE, ASK, build=("echo built > page.txt",))

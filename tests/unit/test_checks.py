@@ -49,6 +49,13 @@ PASSED, FAILED, COULD_NOT_RUN = Outcome.PASSED, Outcome.FAILED, Outcome.COULD_NO
         ({"exit_code": 137, "oom_killed": True, "timed_out": True}, 0, FAILED, "verification_timeout", "2.5 s"),
         ({"exit_code": 117, "copy_failed": True}, 0, COULD_NOT_RUN, "copy_failed", "could not be copied"),
         ({"exit_code": 0, "copy_failed": True, "flooded": True}, 0, COULD_NOT_RUN, "copy_failed", "copied"),
+        (
+            {"exit_code": 124, "build_failed": True, "timed_out": True},
+            0,
+            FAILED,
+            "verification_timeout",
+            "still running",
+        ),
         ({"exit_code": 3, "build_failed": True}, 3, FAILED, "build_failed", "environment.build"),
         ({"exit_code": 0, "truncated": True}, 0, PASSED, "ok", "exit code 0"),
     ],
