@@ -1,9 +1,10 @@
-.PHONY: help setup demo test lint lock docs clean histories
+.PHONY: help setup demo test long lint lock docs clean histories
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    verify the example: a claim that is refused, then one that is verified"
 	@echo "make test    format, lint, types, layers, then every test"
+	@echo "make long    every test, the slow ones, too"
 	@echo "make lint    the same without the tests"
 	@echo "make lock    remake the lock files from pyproject.toml"
 	@echo "make docs    remake the parts of the documentation that come from the code"
@@ -16,6 +17,9 @@ demo: setup
 	@scripts/demo
 
 test: lint
+	.venv/bin/pytest -m "not slow"
+
+long: lint
 	.venv/bin/pytest
 
 lint: setup
