@@ -162,6 +162,7 @@ class _Place:
                 stdout=out,
                 stderr=err,
                 start_new_session=True,
+                preexec_fn=_as_in_a_container,  # noqa: PLW1509 - resets one signal, and nothing else
             )
             try:
                 why = await _wait(process, limit, files[:2], stop)
@@ -249,6 +250,11 @@ def _refuse(request: RunRequest) -> None:
 def _refuse_unknown(image: str) -> None:
     if image not in KNOWN_IMAGES.values():
         raise Unavailable(Cause.IMAGE_MISSING, f"there is no image {image}", "prepare it first")
+
+
+def _as_in_a_container() -> None:
+    """A shell that runs the tests in the background has them, and so their children, ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _kill_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
