@@ -17,10 +17,10 @@ demo: setup
 	@scripts/demo
 
 test: lint
-	.venv/bin/pytest -m "not slow"
+	scripts/test -m "not slow"
 
 long: lint
-	.venv/bin/pytest
+	scripts/test
 
 lint: setup
 	.venv/bin/ruff format --check .
