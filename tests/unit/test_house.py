@@ -170,3 +170,9 @@ def test_locks_have_hashes_and_no_address(name: str) -> None:
 def test_the_sandbox_has_the_same_libraries() -> None:
     expected = {package: pin for package, pin in locked(LOCK).items() if package not in NOT_IN_THE_SANDBOX}
     assert locked(SANDBOX_LOCK) == expected, "run `make lock`"
+
+
+def test_every_folder_of_tests_is_run() -> None:
+    folders = {path.relative_to(ROOT).parent.as_posix() for path in (ROOT / "tests").rglob("test_*.py")}
+    named = set(re.findall(r"tests/[a-z]+", text_of("scripts/test")))
+    assert {"/".join(folder.split("/")[:2]) for folder in folders} == named
