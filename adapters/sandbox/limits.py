@@ -10,7 +10,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,8 +91,12 @@ def probe(engine: Engine, owner: str) -> tuple[ProbeResult, ...]:
         with engine.speaking("say its version") as api:
             said = api.version()
             answers = ProbeResult(name="docker", ok=True, text=f"Docker engine {said['Version']} answers")
+            off = (
+                ProbeResult(name=name, ok=False, text=f"does not bind: {seen}", fix=_CGROUPS)
+                for name, seen in _off(api.info()).items()
+            )
             image = _available_image(api)
-            return (answers, *(_prove(api, proof, image, owner) for proof in _PROOFS))
+            return (answers, *off, *(_prove(api, proof, image, owner) for proof in _PROOFS))
     except Unavailable as error:
         return (ProbeResult(name="docker", ok=False, text=error.reason, fix=START_ENGINE),)
 
@@ -111,9 +115,8 @@ class Gate:
         """The engine as it is now, for `prove`. Raises `Unavailable` (engine_limits) when it says that one is off."""
         with self._engine.speaking("say which limits it has") as api:
             said = api.info()
-        for flag, name in _FLAGS.items():
-            if said.get(flag) is False:
-                raise _not_binding(name, f"docker info says {flag}: false", _CGROUPS)
+        for name, seen in _off(said).items():
+            raise _not_binding(name, seen, _CGROUPS)
         where = self._engine.docker_host or os.environ.get("DOCKER_HOST", "")
         known = ("ID", "ServerVersion", "KernelVersion", "CgroupDriver", "CgroupVersion", *_FLAGS)
         return sha256_hex(canonical_json(["limits", where, *(str(said.get(name)) for name in known)]))
@@ -134,6 +137,11 @@ class Gate:
                             raise _not_binding(proof.limit, _broken(state), proof.fix)
                 self._store.remember(engine, _HELD)
             self._held.add(engine)
+
+
+def _off(said: Mapping[str, Any]) -> dict[str, str]:
+    """The limits that the engine itself says it does not have, and its words."""
+    return {name: f"docker info says {flag}: false" for flag, name in _FLAGS.items() if said.get(flag) is False}
 
 
 def _not_binding(name: str, seen: str, fix: str) -> Unavailable:
