@@ -249,7 +249,7 @@ HOSTILE = (
     Hostile("daemon", "setsid sh -c 'trap \"\" TERM HUP; sleep 300' & exit 0", "ok", 0),
     Hostile("daemon that holds the output", "(setsid sleep 300 &) & exit 9", exit_code=9),
     Hostile("build that kills all", build=("kill -9 -1",), code="build_failed"),
-    Hostile("build that stops all", build=("kill -STOP -1; sleep 300",), code="build_failed", timeout=1),
+    Hostile("build that stops all", build=("kill -STOP -1; sleep 300",), code="verification_timeout", timeout=1),
     Hostile("build with 5 GB of text", build=("yes | head -c 5G; exit 1",), code="build_failed"),
     Hostile(
         "build that forges the mark",
@@ -258,7 +258,7 @@ HOSTILE = (
         exit_code=3,
     ),
     Hostile(
-        "build that leaves a link for its output", build=("ln -sf /dev/full /work/build", "echo x"), code="build_failed"
+        "build that leaves a link for its output", build=("ln -sf /dev/full /work/build", "echo x"), code="output_flood"
     ),
 )
 
