@@ -343,7 +343,7 @@ def test_a_round_through_the_door_is_like_any_other(project: Project) -> None:
         assert project.run("down").returncode == 0
 
 
-@pytest.mark.parametrize("fault", [kill_holder, take_all])
+@pytest.mark.parametrize("fault", [pytest.param(kill_holder, marks=pytest.mark.slow), take_all])
 @pytest.mark.parametrize("times", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_a_seal_that_is_lost_when_a_check_is_about_to_mount_it_is_noticed_by_the_check(
     project: Project, engine: APIClient, fault: Fault, times: int
