@@ -1,26 +1,34 @@
-.PHONY: help setup demo test long lint lock docs clean histories
+.PHONY: help setup demo test long chaos lint lock docs clean histories bench
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    verify the example: a claim that is refused, then one that is verified"
 	@echo "make test    format, lint, types, layers, then every test"
 	@echo "make long    every test, the slow ones, too"
+	@echo "make chaos   kill -9 and full disks during many rounds; SEED=, ROUNDS= and FAULTS= choose others"
 	@echo "make lint    the same without the tests"
 	@echo "make lock    remake the lock files from pyproject.toml"
+	@echo "make bench   measure speed and memory, 20 minutes; ONLY=starts,trails for parts, QUICK=1 to see it work"
 	@echo "make docs    remake the parts of the documentation that come from the code"
 	@echo "make clean   remove the virtual environment and every cache; the evidence and the trail stay"
 
 setup:
-	@scripts/setup
+	@scripts/setup $(extent)
 
 demo: setup
 	@scripts/demo
+
+test long chaos: extent := --tests
 
 test: lint
 	scripts/test -m "not slow"
 
 long: lint
 	scripts/test
+
+chaos: setup
+	CHAOS_SEED=$(or $(SEED),20260115) CHAOS_ROUNDS=$(or $(ROUNDS),60) CHAOS_FAULTS=$(or $(FAULTS),40) \
+		.venv/bin/pytest -p no:cacheprovider -s -m slow tests/chaos
 
 lint: setup
 	.venv/bin/ruff format --check .
@@ -33,6 +41,9 @@ lock: setup
 
 histories: setup
 	.venv/bin/python -m scripts.export_histories
+
+bench: setup
+	.venv/bin/python -m bench $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick)
 
 docs: setup
 	.venv/bin/python scripts/generate_docs.py

@@ -122,14 +122,18 @@ class CommandExitZero(_Criterion):
     params: CommandParams
 
 
-class CommandOutputParams(CommandParams):
-    """What the command must print, exactly (`stdout`, `stderr`) or by pattern, and its exit code."""
+class Printed(Part):
+    """What must be printed, exactly (`stdout`, `stderr`) or by pattern. What is not named is not compared."""
 
     stdout: str | None = None
     stderr: str | None = None
     stdout_pattern: Pattern | None = None
     stderr_pattern: Pattern | None = None
     exit_code: int = Field(default=0, ge=0, le=255)
+
+
+class CommandOutputParams(Printed, CommandParams):
+    """What the command must print, and its exit code."""
 
     @model_validator(mode="after")
     def _something_is_expected(self) -> CommandOutputParams:
@@ -194,16 +198,11 @@ class PythonCall(_Criterion):
     params: PythonCallParams
 
 
-class CliCase(Part):
-    """One run: what goes in, what must come out. What is not named is not compared; the exit code always is."""
+class CliCase(Printed):
+    """One run: what goes in, what must come out; the exit code is always compared."""
 
     args: list[str] = []
     stdin: str = ""
-    stdout: str | None = None
-    stderr: str | None = None
-    stdout_pattern: Pattern | None = None
-    stderr_pattern: Pattern | None = None
-    exit_code: int = Field(default=0, ge=0, le=255)
 
     @model_validator(mode="after")
     def _fits_a_program(self) -> CliCase:

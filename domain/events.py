@@ -1,12 +1,13 @@
 """The trail's rows: who did what to which todo, what it changed. They are stored and chained by `adapters/trail`.
 
+What each action means, who may do it and what its payload holds is in `event_kinds`.
+
 Source: seed `auditor` 6, seed `guardrails` 1, seed `authority` 8, DESIGN 5.
 """
 
 from __future__ import annotations
 
-import json
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal
 
 from pydantic import JsonValue
@@ -15,6 +16,31 @@ from domain.base import Message
 
 Role = Literal["worker", "auditor", "harness", "human", "system", "unattributed"]
 Action = Literal[
+    "session_created",
+    "paused",
+    "resumed",
+    "stopped",
+    "session_timed_out",
+    "session_completed",
+    "todo_created",
+    "todo_started",
+    "evidence_added",
+    "todo_claimed",
+    "audit_started",
+    "follow_up_asked",
+    "follow_up_answered",
+    "todo_blocked",
+    "todo_unblocked",
+    "approved",
+    "changes_requested",
+    "escalated",
+    "failed",
+    "human_override",
+    "returned",
+    "edited",
+    "noted",
+    "reordered",
+    "deleted",
     "verification_started",
     "snapshot_frozen",
     "scope_assessed",
@@ -23,27 +49,15 @@ Action = Literal[
     "check_started",
     "check_completed",
     "base_compared",
+    "spec_created",
+    "tests_generated",
+    "criterion_audited",
+    "scope_violation_detected",
+    "retry_context_assembled",
     "audit_completed",
     "verification_cancelled",
+    "evidence_pruned",
 ]
-
-LABELS: dict[Action, tuple[str, tuple[str, ...]]] = {
-    "verification_started": ("VERIFY_START", ("attempt", "items")),
-    "snapshot_frozen": ("SNAPSHOT", ("head", "base", "error")),
-    "scope_assessed": ("SCOPE", ("tree", "changed", "restored", "dropped", "violations")),
-    "environment_ready": ("ENVIRONMENT", ("image", "error")),
-    "environment_set_up": ("SETUP", ("image", "error")),
-    "check_started": ("CHECK_START", ("check",)),
-    "check_completed": ("CHECK", ("check", "outcome", "code", "exit_code", "duration_ms")),
-    "base_compared": ("BASE_RUN", ("check", "outcome", "base_outcome", "code")),
-    "audit_completed": ("TODO_VERIFY", ("result", "outcome", "criteria", "reasons")),
-    "verification_cancelled": ("VERIFY_CANCEL", ("reason",)),
-}
-"""For each action, the word in `log show` (seed `guardrails` "Audit Log Example") and the payload fields after it."""
-
-
-_SPECIAL = frozenset(" ,=[]'\"\\")
-"""What separates and quotes in a line, and is quoted itself."""
 
 
 class Actor(Message):
@@ -80,8 +94,12 @@ class TrailEntry(Message):
 
 
 class TrailRow(TrailEntry):
-    """One event as it is stored. `sequence` counts from 1 in its session, in commit order; `hash` covers the rest."""
+    """One event as it is stored. `sequence` counts from 1 in its session, in commit order; `hash` covers the rest.
 
+    A newer version may have stored an action that this one does not know: it is read, shown and checked all the same.
+    """
+
+    action: str  # type: ignore[assignment] # wider than what may be appended; rows are frozen, so nothing is assigned
     event_id: str
     sequence: int
     previous_hash: str
@@ -94,6 +112,22 @@ class TrailRef(Message):
     event_id: str
     sequence: int
     hash: str
+
+
+class RowFilter(Message):
+    """Which rows are wanted: those that are all of what is set. Empty: all.
+
+    `since` is included and `until` not; `after`: for each session named, only rows with a higher sequence.
+    """
+
+    session: str | None = None
+    todo: str | None = None
+    attempt: int | None = None
+    actions: tuple[Action, ...] = ()
+    roles: tuple[Role, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    after: dict[str, int] = {}
 
 
 class TrailFault(Message):
@@ -111,22 +145,3 @@ class TrailCheck(Message):
     sessions: int
     faults: tuple[TrailFault, ...] = ()
     unproven: tuple[str, ...] = ()
-
-
-def line(row: TrailRow) -> str:
-    """The row as one line for people, in the shape of seed `guardrails` "Audit Log Example".
-
-    Nothing in it breaks the line, steers a terminal or passes for another field: such values are quoted.
-    """
-    label, fields = LABELS[row.action]
-    shown = [f"{name}={plain(row.payload[name])}" for name in fields if row.payload.get(name) not in (None, "", [])]
-    when = row.timestamp.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return " ".join([when, label, f"id={plain(row.todo_id)}", *shown, f"actor={plain(str(row.actor))}"])
-
-
-def plain(value: JsonValue) -> str:
-    """`value` on one line, for a terminal: as it is where that is safe, quoted and escaped where not."""
-    if isinstance(value, list):
-        return "[" + ", ".join(plain(item) for item in value) + "]"
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text if all(c.isprintable() and c not in _SPECIAL for c in text) else repr(text)

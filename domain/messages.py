@@ -49,7 +49,8 @@ class AppendInput(Message):
 class FreezeInput(Message):
     """What to freeze: a workspace and its base (absolute paths), and the gitignore patterns of what is looked at.
 
-    `commits`: whether the workspace's repository is asked for its commits since the base.
+    `commits`: whether the workspace's repository is asked for its commits since the base. `secrets` are names of
+    variables, whose values no change may have in it.
     """
 
     round: str
@@ -57,10 +58,21 @@ class FreezeInput(Message):
     base: Base
     include: tuple[str, ...] = ("**",)
     commits: bool = False
+    secrets: tuple[str, ...] = ()
+
+
+class Leak(Message):
+    """A file whose name or content has a secret in it: its path, and what the secret is called."""
+
+    path: str
+    secret: str
 
 
 class Frozen(Message):
-    """Two stored manifests by digest, the blob that lists what was found and not taken, and that of the commits."""
+    """Two stored manifests by digest, the blob that lists what was found and not taken, and that of the commits.
+
+    `secrets_in_base`: the first files of the base that have a secret in them.
+    """
 
     head: str
     base: str
@@ -70,6 +82,7 @@ class Frozen(Message):
     dropped: str
     dropped_count: int = 0
     commits: str = ""
+    secrets_in_base: tuple[Leak, ...] = ()
 
 
 class ScopeInput(Message):
@@ -143,6 +156,7 @@ class CheckInput(Message):
     build: tuple[str, ...] = ()
     probe_image: str = ""
     commits: str = ""
+    secrets: tuple[str, ...] = ()
 
 
 class ReleaseInput(Message):
@@ -168,13 +182,17 @@ class Step(Message):
 
 
 class Progress(Message):
-    """A round as it stands: what the `progress` query answers."""
+    """A round as it stands: what the `progress` query answers. `waits`: why all of it stands still, if it does."""
 
     steps: tuple[Step, ...] = ()
+    waits: str = ""
 
 
 class RoundRecord(Message):
-    """Everything a round came to: what the report is made of."""
+    """Everything a round came to: what the report is made of, and what `domain.facts` takes the facts from.
+
+    `refused` and `unknown`: why there is no tree to speak of, as `domain.decision.Facts` has them.
+    """
 
     input: RoundInput
     started_at: datetime
@@ -183,6 +201,8 @@ class RoundRecord(Message):
     scope: ScopeResult | None = None
     image: Image | None = None
     results: tuple[CheckResult, ...] = ()
+    refused: str = ""
+    unknown: str = ""
     decision: Decision
     notices: tuple[str, ...] = ()
     head_sequence: int = 0
@@ -190,9 +210,15 @@ class RoundRecord(Message):
 
 
 class FiledReport(Message):
-    """The stored report by digest; what the next attempt is told is in it."""
+    """What was stored of a round, by digest: its report, its record, and what the next attempt is told, if it is.
+
+    `failures`: how many things the next attempt is told to mend.
+    """
 
     report: str
+    record: str = ""
+    retry_context: str = ""
+    failures: int = 0
 
 
 class RoundResult(Message):

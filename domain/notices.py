@@ -6,11 +6,15 @@ import posixpath
 
 from pydantic import BaseModel
 
+from domain.messages import Frozen
 from domain.order import Order, OverridePolicy, Retry, Safeguards, Verification
 
 
-def notices_of(order: Order, order_file: str = "") -> tuple[str, ...]:
-    """The notices on a standalone round of `order`: who did not judge, what it asks for in vain, who could write it."""
+def notices_of(order: Order, order_file: str = "", frozen: Frozen | None = None) -> tuple[str, ...]:
+    """The notices on a standalone round of `order`: who did not judge, what it asks for in vain, who could write it.
+
+    `frozen` says where the base has a secret in it.
+    """
     notices: list[str] = []
     if order_file and posixpath.commonpath((order_file, order.workspace)) == posixpath.normpath(order.workspace):
         notices.append("the order lies in the workspace: whoever did the work could have changed what is checked")
@@ -19,6 +23,11 @@ def notices_of(order: Order, order_file: str = "") -> tuple[str, ...]:
         notices.append("no auditor model is configured: what machines can check decided alone")
     if unheeded := _unheeded(order):
         notices.append(f"a single round does not apply {', '.join(unheeded)}: they are for a todo's whole life")
+    notices += [
+        f"the base has the value of the secret {leak.secret} in {leak.path}: it is masked in all that is shown, and"
+        " every check can read it"
+        for leak in (frozen.secrets_in_base if frozen else ())
+    ]
     return tuple(notices)
 
 

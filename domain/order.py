@@ -222,6 +222,9 @@ class FixLoop(Part):
     max_cost_usd: float = Field(default=5.0, ge=0)
 
 
+TITLE_CHARACTERS = 180
+
+
 class Order(Part):
     """One work order, whole. `workspace` and `base` are as written; `adapters/config` makes them absolute."""
 
@@ -242,6 +245,11 @@ class Order(Part):
     depends_on: Annotated[list[str], AfterValidator(not_yet)] = []
     subtasks: Annotated[list[Any], AfterValidator(not_yet)] = []
     worker: Annotated[dict[str, Any] | None, AfterValidator(not_yet)] = None
+
+    @property
+    def title(self) -> str:
+        """The first line of `content`, short enough for a list."""
+        return self.content.strip().partition("\n")[0][:TITLE_CHARACTERS]
 
     @property
     def digest(self) -> str:

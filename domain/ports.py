@@ -10,9 +10,12 @@ from pydantic import JsonValue
 
 from domain.base import Message
 from domain.checks import Item, Observation, Outcome
-from domain.events import TrailCheck, TrailEntry, TrailRef, TrailRow
+from domain.events import RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
 from domain.messages import FreezeInput, Frozen, Image, ScopeInput, ScopeResult, SetupInput
 from domain.order import Resources
+from domain.read_model import Difference, State
+
+EVERYTHING = RowFilter()
 
 Progress = Callable[[str], None]
 """Called now and then by something long with what it is doing; cheap, and callable from any thread."""
@@ -29,9 +32,7 @@ class Trail(Protocol):
         """Store `entry` once. Again with the same body it answers with the stored row; with another: ValueError."""
         ...
 
-    def rows(
-        self, session: str | None = None, todo: str | None = None, attempt: int | None = None
-    ) -> Iterator[TrailRow]:
+    def rows(self, wanted: RowFilter = EVERYTHING) -> Iterator[TrailRow]:
         """The rows that match, by session and sequence."""
         ...
 
@@ -41,6 +42,14 @@ class Trail(Protocol):
 
     def verify(self) -> TrailCheck:
         """Check every chain, and every session's end against the heads kept outside the database."""
+        ...
+
+    def state(self, session: str | None = None, todo: str | None = None) -> State:
+        """The read model as the appends left it, of one session or todo if named; the rows are not looked at."""
+        ...
+
+    def rebuild(self, repair: bool = True) -> tuple[Difference, ...]:
+        """Derive the read model from the rows; what was otherwise. With `repair` the stored one is replaced by it."""
         ...
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-import logging
-import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 
-import structlog
 from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.api.taskqueue.v1 import TaskQueue
@@ -26,16 +23,19 @@ from temporalio.common import SearchAttributePair, TypedSearchAttributes, Workfl
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.envconfig import ClientConfig, ClientConnectConfig
 from temporalio.exceptions import ApplicationError, CancelledError, WorkflowAlreadyStartedError
-from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 from temporalio.service import RPCError, RPCStatusCode
 
 from adapters.config.settings import Settings
+from adapters.masking.known import masker_of
+from adapters.masking.temporal import masked_converter
 from domain.errors import Cause, Malformed, Problem, Unavailable
 from domain.events import Actor
 from domain.messages import Progress, RoundInput, RoundResult
 from domain.order import Order
 from domain.ports import Trail
-from entrypoints.host import host_id
+from entrypoints import telemetry
+from entrypoints.names import LOCAL_SESSION, host_id
+from workflows.board import summary_of
 from workflows.options import DOMAIN_ATTRIBUTE, SEARCH_ATTRIBUTES, SESSION_ATTRIBUTE
 from workflows.verification import VerificationWorkflow
 
@@ -44,22 +44,18 @@ POLL_SECONDS = 0.2
 SILENCE_SECONDS = 120.0
 RPC = timedelta(seconds=5)
 RUNNING = "ExecutionStatus = 'Running'"
-LOCAL_SESSION = "local"
 NODES_OF_ACTIVITIES = {"snapshot.freeze": "snapshot", "sandbox.prepare": "environment", "sandbox.setup": "setup"}
 """Whose heartbeats tell how far a node has come."""
+
+WAITED_FOR = frozenset({"trail.append", "report.file"})
+"""Activities that are tried until they succeed: nothing of the round goes on before."""
+
+WAIT_SECONDS = 150.0
+"""How long a command watches a round wait for its database or disk."""
 
 LOST = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED})
 
 RoundHandle = WorkflowHandle[VerificationWorkflow, RoundResult]
-
-
-def log_to_stderr(level: int) -> None:
-    """Everything that is logged, the SDK's core included, which would write to stdout by itself."""
-    logging.basicConfig(level=level, stream=sys.stderr)
-    forwarding = LogForwardingConfig(logger=logging.getLogger("temporal"))
-    core = LoggingConfig(filter=TelemetryFilter(core_level="WARN", other_level="ERROR"), forwarding=forwarding)
-    Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=core)))
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 
 
 async def connect(settings: Settings, address: str | None = None) -> Client:
@@ -74,7 +70,9 @@ async def connect(settings: Settings, address: str | None = None) -> Client:
     config.setdefault("namespace", settings.temporal_namespace)
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
-            return await Client.connect(**config, data_converter=pydantic_data_converter)
+            return await Client.connect(
+                **config, data_converter=masked_converter(masker_of(settings)), plugins=telemetry.plugins(settings)
+            )
     except (RuntimeError, TimeoutError, ValueError) as error:
         raise Unavailable(
             Cause.SERVER_UNAVAILABLE,
@@ -143,7 +141,7 @@ async def start_round(
                         SearchAttributePair(DOMAIN_ATTRIBUTE, order.domain),
                     ]
                 ),
-                static_summary=order.content.splitlines()[0][:180],
+                static_summary=summary_of(order.title),
                 rpc_timeout=RPC,
             )
         except WorkflowAlreadyStartedError:
@@ -153,24 +151,32 @@ async def start_round(
         return request, handle
 
 
-async def follow(handle: RoundHandle) -> AsyncIterator[Progress]:
+async def follow(handle: RoundHandle, silent: Callable[[], Awaitable[None]]) -> AsyncIterator[Progress]:
     """The round's progress several times a second, and how it stood at its end if a worker is there to tell.
 
-    Raises `RPCError` when the server is gone, `Unavailable` (no_worker) when no worker has answered for long.
+    Raises `RPCError` when the server is gone, `Unavailable` (no_worker) when no worker has answered for long, and what
+    the round has waited for that long. `silent` is called whenever no worker has answered.
     """
-    answered = time.monotonic()
+    answered = moved = time.monotonic()
     while True:
         description = await handle.describe(rpc_timeout=RPC)
         ended = description.status is not WorkflowExecutionStatus.RUNNING
+        waits = await _waits_for(description)
+        moved = moved if waits else time.monotonic()
+        if waits and time.monotonic() - moved > WAIT_SECONDS:
+            kept = "the round is kept, and goes on by itself once that is mended"
+            raise Unavailable(waits.cause, waits.reason, f"{waits.next_step}; {kept}") from waits
         try:
             progress = await handle.query(VerificationWorkflow.progress, rpc_timeout=RPC)
             answered = time.monotonic()
+            progress = progress.model_copy(update={"waits": str(waits) if waits else ""})
             yield await _with_heartbeats(description, progress)
         except RPCError as error:
             if ended:
                 return
             if error.status not in LOST:  # a worker that is away cannot answer; the server still can
                 raise
+            await silent()
             if time.monotonic() - answered > SILENCE_SECONDS:
                 raise Unavailable(
                     Cause.NO_WORKER,
@@ -193,7 +199,25 @@ async def _with_heartbeats(description: WorkflowExecutionDescription, progress: 
         step.model_copy(update={"detail": said[step.id]}) if step.id in said and step.status == "running" else step
         for step in progress.steps
     )
-    return Progress(steps=tuple(steps))
+    return progress.model_copy(update={"steps": tuple(steps)})
+
+
+async def _waits_for(description: WorkflowExecutionDescription) -> Unavailable | None:
+    """Why the last try of what the round cannot go on without failed."""
+    for pending in description.raw_description.pending_activities:
+        failure = pending.last_failure
+        if pending.activity_type.name not in WAITED_FOR or not pending.HasField("last_failure"):
+            continue
+        if failure.application_failure_info.type == "unavailable":
+            details = failure.application_failure_info.details.payloads
+            name, reason, next_step = await pydantic_data_converter.decode(details, [str, str, str])
+            return Unavailable(Cause(name), reason, next_step)
+        return Unavailable(
+            Cause.SYSTEM_ERROR,
+            f"{pending.activity_type.name} fails: {failure.message}",
+            "see the worker's log",
+        )
+    return None
 
 
 async def result_of(handle: RoundHandle) -> RoundResult:

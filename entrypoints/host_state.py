@@ -1,6 +1,6 @@
-"""How the embedded host is found, started and ended by others: the files it shares with its clients.
+"""How the embedded host is found, started and ended by others.
 
-What the host itself does is `entrypoints.embedded`'s.
+What the host itself does is `entrypoints.embedded`'s; the files it shares with its clients are `host_files`'.
 """
 
 from __future__ import annotations
@@ -8,123 +8,37 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 
 import psutil
-from pydantic import TypeAdapter, ValidationError
 from temporalio.service import RPCError
 
 from adapters.config.settings import Settings
+from adapters.masking.known import secrets_of, variables_with_secrets
+from adapters.masking.masker import Masker
 from domain.errors import Cause, Unavailable
+from entrypoints import telemetry
 from entrypoints.client import RPC, RUNNING, connect, server_gone
+from entrypoints.host_files import Files, HostState, Plan, Process
+from entrypoints.leftovers import end_leftovers
+from entrypoints.state_dir import prepare_state_dir
+from entrypoints.temporal_binary import server_binary
+from workflows.options import SEARCH_ATTRIBUTES
+
+__all__ = ["Files", "HostState", "Process", "ensure_up", "other_secrets", "prepare_state_dir", "shown", "take_down"]
 
 UP_SECONDS = 90.0
+POLL_SECONDS = 0.02
 PYTHON = (sys.executable, "-P")
 """Without the current directory on the import path: it may be a workspace, with modules of its worker's in it."""
 
 PACKAGES = ("domain", "activities", "workflows", "adapters", "entrypoints")
-FREE_BYTES = 64 * 1024 * 1024
-
-
-@dataclass(frozen=True)
-class Process:
-    """A process that cannot be mistaken for a later one with the same id. `created` in seconds since the epoch."""
-
-    pid: int
-    created: float
-
-    @classmethod
-    def of(cls, pid: int) -> Process:
-        """The process that has this id now."""
-        return cls(pid=pid, created=psutil.Process(pid).create_time())
-
-    def find(self) -> psutil.Process | None:
-        """The process, if it is still alive."""
-        try:
-            process = psutil.Process(self.pid)
-            alive = process.create_time() == self.created and process.status() != psutil.STATUS_ZOMBIE
-        except psutil.NoSuchProcess:
-            return None
-        return process if alive else None
-
-
-@dataclass
-class HostState:
-    """What `host.json` says: who is alive and where the server listens. `ready` once a worker polls.
-
-    `settings` are those that the host was started with, by name, as text.
-    """
-
-    host: Process
-    port: int = 0
-    ui_port: int = 0
-    server: Process | None = None
-    worker: Process | None = None
-    worker_restarts: int = 0
-    ready: bool = False
-    error: str = ""
-    settings: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def address(self) -> str:
-        """Of the Temporal server, for `TEMPORAL_ADDRESS`."""
-        return f"127.0.0.1:{self.port}"
-
-    @property
-    def ui(self) -> str:
-        """Of the Web UI."""
-        return f"http://127.0.0.1:{self.ui_port}"
-
-
-HOST_STATE = TypeAdapter(HostState)
-
-
-@dataclass(frozen=True)
-class Files:
-    """The files of a state directory that the host and its clients share."""
-
-    root: Path
-
-    lock: Path = field(init=False)
-    state: Path = field(init=False)
-    used: Path = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "lock", self.root / "host.lock")
-        object.__setattr__(self, "state", self.root / "host.json")
-        object.__setattr__(self, "used", self.root / "last-used")
-
-    def log(self, name: str) -> Path:
-        """Where the process of that name writes its log."""
-        return self.root / f"{name}.log"
-
-    def read(self) -> HostState | None:
-        """What the host last said, alive or not; None when nothing was said that can be read.
-
-        A live host says it again soon after the file was lost or damaged.
-        """
-        try:
-            return HOST_STATE.validate_json(self.state.read_bytes())
-        except (FileNotFoundError, NotADirectoryError, ValidationError):
-            return None
-
-    def write(self, state: HostState) -> None:
-        """Say it, whole or not at all."""
-        partial = self.state.with_suffix(".tmp")
-        partial.write_text(json.dumps(asdict(state), indent=2))
-        partial.replace(self.state)
-
-    def alive(self) -> HostState | None:
-        """What the host says, if it is alive."""
-        state = self.read()
-        return state if state is not None and state.host.find() is not None else None
 
 
 async def ensure_up(settings: Settings, secrets: Sequence[str] = ()) -> HostState:
@@ -132,6 +46,7 @@ async def ensure_up(settings: Settings, secrets: Sequence[str] = ()) -> HostStat
 
     `secrets` are variables that its worker needs as they are here, as far as they are set here.
     """
+    telemetry.require_extras(settings)
     files = Files(settings.state_dir)
     prepare_state_dir(settings.state_dir)
     files.used.touch()
@@ -141,22 +56,27 @@ async def ensure_up(settings: Settings, secrets: Sequence[str] = ()) -> HostStat
         state = files.alive()
         if state is not None and state.ready:
             differing = [name for name, value in shown(settings).items() if state.settings.get(name) != value]
-            differing += [f"secret {name}" for name in other_secrets(state, secrets)]
+            names = dict.fromkeys((*variables_with_secrets(settings), *secrets))
+            differing += [f"secret {name}" for name in other_secrets(state, list(names))]
             if not differing:
                 return state
             await _end_if_idle(settings, state, differing)
             continue
         if state is None and (spawned is None or spawned.poll() is not None):
-            if spawned is not None and spawned.returncode != 0:
+            if spawned is not None and spawned.returncode > 0:  # one that was killed is started again
                 raise _did_not_start(files)
             spawned = _spawn(settings, files)
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(POLL_SECONDS)
     raise _did_not_start(files)
 
 
 def shown(settings: Settings) -> dict[str, str]:
-    """Every setting as text, and the code's age: what a host was started with, to compare with what a command has."""
-    return {"version of the code": _code(), **{name: str(value) for name, value in settings}}
+    """Every setting as text, and the code's age: what a host was started with, to compare with what a command has.
+
+    Secrets are masked: whether they are the same, `other_secrets` says.
+    """
+    masked = Masker(secrets_of(settings)).text
+    return {"version of the code": _code(), **{name: masked(str(value)) for name, value in settings}}
 
 
 def other_secrets(state: HostState, names: Sequence[str]) -> list[str]:
@@ -217,48 +137,53 @@ async def take_down(settings: Settings) -> bool:
     return True
 
 
-def end_leftovers(state: HostState) -> bool:
-    """Kill what a host that was killed left running: it holds the database and the ports. Whether there was any."""
-    found = [process for part in (state.worker, state.server) if part and (process := part.find())]
-    for process in found:
-        process.kill()
-    psutil.wait_procs(found, 10)
-    return bool(found)
-
-
-def prepare_state_dir(path: Path) -> None:
-    """Make the state directory, for its owner alone. Raises `Unavailable` when it cannot be, or its disk is full."""
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise Unavailable(
-            Cause.STORE_UNAVAILABLE, f"{path} cannot be made: {error.strerror}", "set COUNTERSIGN_STATE_DIR elsewhere"
-        ) from error
-    free = shutil.disk_usage(path).free
-    if free < FREE_BYTES:
-        raise Unavailable(
-            Cause.DISK_FULL,
-            f"only {free // 2**20} MiB are free at {path}, {FREE_BYTES // 2**20} are needed",
-            "free some space there, or set COUNTERSIGN_STATE_DIR to another disk, and run it again: nothing is lost",
-        )
-
-
 def _spawn(settings: Settings, files: Files) -> subprocess.Popen[bytes]:
     absolute = {name: str(getattr(settings, name)) for name in ("project", "state_dir", "evidence_dir")}
     environment = os.environ | {f"COUNTERSIGN_{name.upper()}": path for name, path in absolute.items()}
+    plan = _plan(settings, files)
     with files.log("host").open("ab") as log:
-        return subprocess.Popen(  # noqa: S603 - ourselves
+        spawned = subprocess.Popen(  # noqa: S603 - ourselves
             [*PYTHON, "-m", "entrypoints.embedded"],
             cwd=settings.state_dir,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
             env=environment,
             start_new_session=True,
         )
+    assert spawned.stdin is not None
+    with suppress(BrokenPipeError), spawned.stdin as told:  # it has ended already, and its log says why
+        told.write(json.dumps(asdict(plan)).encode())
+    return spawned
+
+
+def _plan(settings: Settings, files: Files) -> Plan:
+    """What the host is to do. Raises `Unavailable` where there is no server to start."""
+    attributes = [f"--search-attribute={key.name}=Keyword" for key in SEARCH_ATTRIBUTES]
+    return Plan(
+        state_dir=str(settings.state_dir),
+        settings=shown(settings),
+        server=[
+            server_binary(settings.temporal_binary),
+            *("server", "start-dev", "--ip", "127.0.0.1", "--log-level", "warn"),
+            *("--port", "{port}", "--ui-port", "{ui_port}"),
+            *("--db-filename", str(files.database), "--sqlite-pragma", "journal_mode=wal"),
+            *("--namespace", settings.temporal_namespace),
+            *attributes,
+        ],
+        worker=[*PYTHON, "-m", "worker", "--address", "127.0.0.1:{port}"],
+        clear=[*PYTHON, "-m", "entrypoints.clear"],
+        namespace=settings.temporal_namespace,
+        idle_timeout=settings.idle_timeout,
+        drain_timeout=settings.drain_timeout,
+        log_level=settings.log_level,
+        log_format=settings.log_format,
+    )
 
 
 def _did_not_start(files: Files) -> Unavailable:
+    """Why; raises it itself where the disk has filled up since, which leaves a host no room to say so."""
+    prepare_state_dir(files.root)
     state = files.read()
     said = state.error if state and state.error else _last_line(files.log("host"))
     return Unavailable(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -17,8 +18,8 @@ from domain.messages import Progress, RoundInput, RoundResult
 from domain.order import Order
 from domain.ports import Trail
 from entrypoints.client import connect, follow, pollers, result_of, server_gone, start_round
-from entrypoints.host import host_id
-from entrypoints.host_state import ensure_up
+from entrypoints.host_state import UP_SECONDS, Files, ensure_up
+from entrypoints.names import host_id
 from workflows.options import SANDBOX_QUEUE, WORKFLOWS_QUEUE, workspace_queue
 from workflows.verification import VerificationWorkflow
 
@@ -51,8 +52,7 @@ def variables_of(order: Order) -> list[str]:
 async def open_server(settings: Settings, secrets: Sequence[str] = ()) -> Server:
     """The configured server, else the embedded one, up if needed, with these secrets. Raises `Unavailable`."""
     if not settings.remote:
-        host = await ensure_up(settings, secrets)
-        return Server(client=await connect(settings, host.address), address=host.address, ui=host.ui)
+        return await _open_embedded(settings, secrets)
     client = await connect(settings)
     for queue in (WORKFLOWS_QUEUE, workspace_queue(host_id()), SANDBOX_QUEUE):
         if not await pollers(client, queue):
@@ -62,6 +62,19 @@ async def open_server(settings: Settings, secrets: Sequence[str] = ()) -> Server
                 "start one with the same state directory: python worker.py",
             )
     return Server(client=client, address=client.service_client.config.target_host, ui="")
+
+
+async def _open_embedded(settings: Settings, secrets: Sequence[str]) -> Server:
+    """The host's server. One that dies before it answers is looked for again: its host starts another."""
+    deadline = time.monotonic() + UP_SECONDS
+    while True:
+        host = await ensure_up(settings, secrets)
+        try:
+            return Server(client=await connect(settings, host.address), address=host.address, ui=host.ui)
+        except Unavailable:
+            if time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(RECONNECT_SECONDS)
 
 
 async def verify(
@@ -80,11 +93,17 @@ async def verify(
     server = await open_server(settings, variables_of(order))
     request, _ = await start_round(server.client, trail, order, order_file)
     started(request, server)
+
+    async def silent() -> None:
+        """Nobody starts a worker again where the host was killed, too."""
+        if not settings.remote and Files(settings.state_dir).alive() is None:
+            await ensure_up(settings)
+
     try:
         for _ in range(RECONNECTS):
             handle = server.client.get_workflow_handle_for(VerificationWorkflow.run, request.workflow_id)
             try:
-                async for progress in follow(handle):
+                async for progress in follow(handle, silent):
                     seen(progress)
                 return await result_of(handle)
             except RPCError as error:

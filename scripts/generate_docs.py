@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+from domain.event_page import page
 from domain.report import Report
 from entrypoints.cli.graph import mermaid, svg
 from workflows.dag import in_order
@@ -28,6 +29,7 @@ def generated() -> dict[Path, str]:
     readme = ROOT / "README.md"
     return {
         ROOT / "docs" / "report.schema.json": json.dumps(Report.model_json_schema(), indent=2) + "\n",
+        ROOT / "docs" / "events.md": page(),
         ROOT / "docs" / "dag.svg": svg(nodes) + "\n",
         readme: PICTURE.sub(lambda _: f"```mermaid\n{mermaid(nodes)}\n```", readme.read_text()),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from temporalio import workflow
@@ -12,18 +13,46 @@ with workflow.unsafe.imports_passed_through():
     from workflows.dag import Node
 
 SHOWN_CHARACTERS = 300
+MARKS: dict[NodeStatus, str] = {
+    "waiting": "·",
+    "running": "▸",
+    "done": "✓",
+    "passed": "✓",
+    "failed": "✗",
+    "could_not_run": "?",
+}
+SUMMARY_BYTES = 400
+"""What the server takes as a summary, at most."""
+
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~&]|:(?=//))")
+
+
+def as_text(text: str) -> str:
+    """One line of Markdown that shows `text` as it is: whoever wrote it makes no link, picture or mark of ours."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+def summary_of(title: str) -> str:
+    """The summary of a workflow, which the Web UI reads as Markdown, as long as the server takes it."""
+    cut = as_text(title).encode()[:SUMMARY_BYTES].decode(errors="ignore")
+    return cut[:-1] if (len(cut) - len(cut.rstrip("\\"))) % 2 else cut
 
 
 class Board:
     """One line a node, and one an item under the node that runs it."""
 
     def __init__(self, nodes: Iterable[Node], items: Iterable[Item]) -> None:
+        nodes, items = tuple(nodes), tuple(items)
         self._steps = {node.name: Step(id=node.name, label=node.title) for node in nodes}
         for item in items:
             step = Step(
                 id=item.id, parent=_parent(item), label=item.label[:SHOWN_CHARACTERS], required=item.criterion.required
             )
             self._steps[_key(item)] = step
+        below = {node.name: [_key(item) for item in items if _parent(item) == node.name] for node in nodes}
+        shown = [key for node in nodes for key in (node.name, *below[node.name])]
+        self._lines = {key: _line(self._steps[key]) for key in shown}
+        self._headline = "**RUNNING**"
 
     def progress(self) -> Progress:
         """All of it, as it stands."""
@@ -37,13 +66,30 @@ class Board:
         """An item has come to `status`."""
         self._set(_key(item), status, detail)
 
+    def decided(self, outcome: str, why: str) -> None:
+        """What the round has come to."""
+        self._headline = f"**{as_text(outcome.replace('_', ' ').upper())}** {as_text(why[:SHOWN_CHARACTERS])}"
+        self._show()
+
     def _set(self, key: str, status: NodeStatus, detail: str) -> None:
         now = workflow.now()
         times = {"started_at": now} if status == "running" else {"ended_at": now}
         update = {"status": status, "detail": detail[:SHOWN_CHARACTERS], **times}
         self._steps[key] = self._steps[key].model_copy(update=update)
-        lines = [f"- **{name}** {step.status} {step.detail}" for name, step in self._steps.items()]
-        workflow.set_current_details("\n".join(lines))
+        self._lines[key] = _line(self._steps[key])
+        self._show()
+
+    def _show(self) -> None:
+        workflow.set_current_details("\n".join((self._headline, "", *self._lines.values())))
+
+
+def _line(step: Step) -> str:
+    """A bullet of Markdown, bold for a node."""
+    said = [part for part in (step.label if step.parent else "", step.detail) if part]
+    text = as_text(": ".join(said))
+    advisory = "" if step.required else " (advisory)"
+    name = as_text(step.id)
+    return f"- {MARKS[step.status]} {name if step.parent else f'**{name}**'}{advisory} {text}".rstrip()
 
 
 def _parent(item: Item) -> str:

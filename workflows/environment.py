@@ -6,6 +6,7 @@ Source: DESIGN 7 "environment".
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
@@ -27,7 +28,10 @@ PROBE_IMAGE = "python"
 
 
 class Environment:
-    """The images of one round, each None until it was asked for, or why there is none."""
+    """The images of one round, each None until it was asked for, or why there is none.
+
+    `recorded_id` is the engine's id of the image that the trail last named.
+    """
 
     def __init__(self, order: Order, items: Iterable[Item], trail: RoundTrail) -> None:
         self._order = order
@@ -35,6 +39,7 @@ class Environment:
         self._trail = trail
         self.image: Image | Unavailable | None = None
         self.probe_image: Image | Unavailable | None = None
+        self.recorded_id = ""
 
     def why_not(self, item: Item) -> Unavailable | None:
         """What keeps `item` from being run, as far as images go."""
@@ -56,8 +61,7 @@ class Environment:
                 await self._trail.record("environment_ready", SYSTEM, {"error": image.reason})
                 return "could_not_run", image.reason
         assert isinstance(self.image, Image)
-        await self._trail.record("environment_ready", SYSTEM, {"image": self.image.reference, "id": self.image.id})
-        return "done", self.image.reference
+        return await self._ready("environment_ready", self.image)
 
     async def _prepare(self, name: str) -> Image | Unavailable:
         try:
@@ -89,5 +93,11 @@ class Environment:
             self.image = outside_error(error)
             await self._trail.record("environment_set_up", SYSTEM, {"error": self.image.reason})
             return "could_not_run", self.image.reason
-        await self._trail.record("environment_set_up", SYSTEM, {"image": self.image.reference, "id": self.image.id})
-        return "done", self.image.reference
+        return await self._ready("environment_set_up", self.image)
+
+    async def _ready(
+        self, action: Literal["environment_ready", "environment_set_up"], image: Image
+    ) -> tuple[NodeStatus, str]:
+        await self._trail.record(action, SYSTEM, {"image": image.reference, "id": image.id})
+        self.recorded_id = image.id
+        return "done", image.reference

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from temporalio import workflow
@@ -15,19 +14,12 @@ with workflow.unsafe.imports_passed_through():
     from domain.checks import BaseOutcome, CheckResult, Item, Outcome, beside_the_base, unavailable
     from domain.errors import Unavailable
     from domain.events import HARNESS
-    from domain.messages import CheckInput, Frozen, Image, NodeStatus, RoundInput, ScopeResult
+    from domain.messages import CheckInput, Image, NodeStatus, RoundInput
     from workflows import dag, options
     from workflows.board import Board
     from workflows.environment import Environment
     from workflows.trail import RoundTrail
-
-
-@dataclass(frozen=True)
-class Trees:
-    """What a round's items run on: the trusted tree, and the base."""
-
-    frozen: Frozen
-    scope: ScopeResult
+    from workflows.trees import Trees
 
 
 class ItemRuns:
@@ -121,6 +113,7 @@ class ItemRuns:
             build=tuple(self._order.environment.build),
             probe_image=probe_image.id if isinstance(probe_image, Image) else "",
             commits=trees.frozen.commits,
+            secrets=tuple(self._order.environment.secrets),
         )
 
     async def _compare(self, item: Item, trees: Trees) -> None:

@@ -43,10 +43,12 @@ TRAIL: ActivityOptions = {
     "task_queue": WORKFLOWS_QUEUE,
     "start_to_close_timeout": timedelta(seconds=10),
     "retry_policy": RetryPolicy(
-        initial_interval=timedelta(milliseconds=200), maximum_attempts=8, non_retryable_error_types=["ValueError"]
+        initial_interval=timedelta(milliseconds=200),
+        maximum_interval=timedelta(seconds=3),
+        non_retryable_error_types=["ValueError"],
     ),
 }
-"""Attempts count only while a worker is there to make them, so a long absence loses nothing."""
+"""For ever: a round whose database is away, or its disk full, waits; ended without a row it would end unrecorded."""
 
 ASSESS: ActivityOptions = {
     "task_queue": WORKFLOWS_QUEUE,
@@ -55,7 +57,11 @@ ASSESS: ActivityOptions = {
     "retry_policy": RetryPolicy(maximum_attempts=4),
 }
 
-REPORT = ASSESS
+REPORT: ActivityOptions = {
+    **ASSESS,
+    "retry_policy": RetryPolicy(maximum_interval=timedelta(seconds=5), maximum_attempts=200),
+}
+"""A quarter of an hour: everything else of the round is done, and only room or a folder is missing."""
 
 PREPARE: ActivityOptions = {
     "task_queue": SANDBOX_QUEUE,

@@ -15,22 +15,18 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 with workflow.unsafe.imports_passed_through():
     from pydantic import JsonValue
 
-    from activities.boundary import domain_error, outside_error
     from activities.report import ReportActivities
     from activities.sandbox import SandboxActivities
-    from activities.snapshot import SnapshotActivities
     from domain.checks import (
         CheckResult,
         items_of,
-        subjective_of,
     )
-    from domain.criteria import GitCommitExists
-    from domain.decision import Decision, Facts, Policy, RoundOutcome, decide
-    from domain.errors import Unavailable, WorkspaceRefused
+    from domain.decision import Decision, Policy, RoundOutcome, decide
+    from domain.errors import Unavailable
     from domain.events import HARNESS, SYSTEM
+    from domain.facts import facts_of
     from domain.messages import (
-        FreezeInput,
-        Frozen,
+        FiledReport,
         Image,
         NodeStatus,
         Progress,
@@ -38,17 +34,19 @@ with workflow.unsafe.imports_passed_through():
         RoundInput,
         RoundRecord,
         RoundResult,
-        ScopeInput,
-        ScopeResult,
     )
     from domain.notices import notices_of
     from domain.order import Order
+    from domain.read_model import RoundView, standing
+    from domain.todo import AFTER_A_ROUND, ReviewStatus, RoundStatus, TodoStatus
     from workflows import dag, options
     from workflows.board import Board
     from workflows.dag import Node
     from workflows.environment import Environment
-    from workflows.items import ItemRuns, Trees
+    from workflows.items import ItemRuns
+    from workflows.telemetry import round_ended
     from workflows.trail import RoundTrail
+    from workflows.trees import Freezing
 
 NODES = (
     Node("snapshot", (), "freeze the work and its base"),
@@ -86,11 +84,12 @@ class VerificationWorkflow:
         self._started_at = workflow.now()
         self._trail = RoundTrail(request)
         self._board = Board(self._nodes, self._items)
-        self._frozen: Frozen | Unavailable | WorkspaceRefused | None = None
-        self._scope: ScopeResult | Unavailable | None = None
+        self._freezing = Freezing(request, self._items, self._trail)
         self._environment = Environment(self._order, self._items, self._trail)
         self._runs = ItemRuns(request, self._trail, self._board, self._environment)
         self._result: RoundResult | None = None
+        self._status = RoundStatus.RUNNING
+        self._filed = FiledReport(report="")
 
     @workflow.run
     async def run(self, request: RoundInput) -> RoundResult:
@@ -100,16 +99,34 @@ class VerificationWorkflow:
             await self._trail.record(
                 "verification_started",
                 request.actor,
-                {"attempt": request.attempt, "items": ids, "order": request.order_digest},
+                {
+                    "attempt": request.attempt,
+                    "items": ids,
+                    "order": request.order_digest,
+                    "title": self._order.title,
+                    "domain": self._order.domain,
+                },
+                after=standing(TodoStatus.CLAIMED, ReviewStatus.AUDITING),
             )
             await dag.run(self._nodes, self._run_node)
         except (Exception, asyncio.CancelledError) as error:
             if is_cancelled_exception(error):
-                await self._trail.record("verification_cancelled", SYSTEM, {"reason": "cancelled by the caller"})
+                await self._trail.record(
+                    "verification_cancelled",
+                    SYSTEM,
+                    {"reason": "cancelled by the caller"},
+                    before=standing(TodoStatus.CLAIMED, ReviewStatus.AUDITING),
+                    after=standing(TodoStatus.CLAIMED, ReviewStatus.NOT_REQUESTED),
+                )
+                self._status = RoundStatus.CANCELLED
+                round_ended("cancelled")
+            elif workflow.is_failure_exception(error):  # any other only fails this task, which is tried again
+                round_ended("error")
             await self._release()
             raise
         await self._release()
         assert self._result is not None, "the decide node sets the result"
+        round_ended(self._result.decision.outcome.value, self._in_order())
         return self._result
 
     @workflow.query
@@ -117,12 +134,38 @@ class VerificationWorkflow:
         """Every node and item, as it stands."""
         return self._board.progress()
 
+    @workflow.query
+    def state(self) -> RoundView:
+        """The round as it stands by the workflow's own memory: the same that the trail's read model has."""
+        frozen, scope = self._freezing.frozen, self._freezing.scope
+        decision = self._result.decision if self._result else None
+        return RoundView(
+            session=self._round.session,
+            todo=self._round.todo,
+            attempt=self._round.attempt,
+            workflow_id=self._round.workflow_id,
+            status=self._status,
+            order=self._round.order_digest,
+            head=frozen.head if frozen else "",
+            base=frozen.base if frozen else "",
+            tree=scope.tree if scope else "",
+            image=self._environment.recorded_id,
+            verdict=decision.verdict if decision else "",
+            outcome=decision.outcome if decision else "",
+            trigger=decision.trigger if decision else "",
+            reasons=tuple(reason.code for reason in decision.reasons) if decision else (),
+            record=self._filed.record,
+            report=self._filed.report,
+            started_at=self._started_at,
+            ended_at=None if self._status is RoundStatus.RUNNING else self._trail.recorded_at,
+        )
+
     async def _run_node(self, node: Node) -> None:
         work: dict[str, Callable[[], Awaitable[tuple[NodeStatus, str]]]] = {
-            "snapshot": self._snapshot,
+            "snapshot": self._freezing.freeze,
             "environment": self._environment.make_ready,
-            "setup": self._set_up,
-            "scope": self._assess,
+            "setup": lambda: self._environment.set_up(self._freezing.frozen),
+            "scope": self._freezing.assess,
             "criteria": self._criteria,
             "checks": self._checks,
             "base": self._compare_with_base,
@@ -132,68 +175,6 @@ class VerificationWorkflow:
         status, detail = await work[node.name]()
         self._board.node(node, status, detail)
 
-    async def _snapshot(self) -> tuple[NodeStatus, str]:
-        order = self._order
-        assert order.base is not None, "adapters/config refuses an order without a base"
-        request = FreezeInput(
-            round=self._round.workflow_id,
-            workspace=order.workspace,
-            base=order.base,
-            include=tuple(order.snapshot.include),
-            commits=any(isinstance(item.criterion, GitCommitExists) for item in self._items),
-        )
-        try:
-            self._frozen = await workflow.execute_activity_method(
-                SnapshotActivities.freeze,
-                request,
-                summary=f"freeze {order.workspace}",
-                **options.freeze(self._round.host),
-            )
-        except ActivityError as error:
-            self._frozen = domain_error(error)
-            await self._trail.record("snapshot_frozen", SYSTEM, {"error": self._frozen.reason})
-            status: NodeStatus = "failed" if isinstance(self._frozen, WorkspaceRefused) else "could_not_run"
-            return status, self._frozen.reason
-        frozen = self._frozen
-        await self._trail.record("snapshot_frozen", SYSTEM, {"head": frozen.head, "base": frozen.base})
-        return "done", f"{frozen.head_files} files, {frozen.head_bytes / 1e6:.1f} MB"
-
-    async def _assess(self) -> tuple[NodeStatus, str]:
-        if not isinstance(self._frozen, Frozen):
-            return "could_not_run", "no snapshot"
-        try:
-            self._scope = await workflow.execute_activity_method(
-                SnapshotActivities.assess,
-                ScopeInput(
-                    frozen=self._frozen,
-                    scope=self._order.scope,
-                    inputs=tuple(self._order.environment.inputs),
-                ),
-                summary="base plus in-scope changes",
-                **options.ASSESS,
-            )
-        except ActivityError as error:
-            self._scope = outside_error(error)
-            return "could_not_run", self._scope.reason
-        scope = self._scope
-        await self._trail.record(
-            "scope_assessed",
-            SYSTEM,
-            {
-                "tree": scope.tree,
-                "changed": scope.changed_total,
-                "restored": list(scope.restored),
-                "dropped": scope.dropped_total,
-                "violations": [violation.path for violation in scope.violations],
-                "changed_inputs": list(scope.changed_inputs),
-                "report": scope.report,
-            },
-        )
-        return ("failed" if scope.violations_total else "passed"), _scope_detail(scope)
-
-    async def _set_up(self) -> tuple[NodeStatus, str]:
-        return await self._environment.set_up(self._frozen if isinstance(self._frozen, Frozen) else None)
-
     async def _criteria(self) -> tuple[NodeStatus, str]:
         return await self._run_items("criterion")
 
@@ -201,44 +182,52 @@ class VerificationWorkflow:
         return await self._run_items("check")
 
     async def _run_items(self, spelling: Literal["criterion", "check"]) -> tuple[NodeStatus, str]:
-        if isinstance(self._frozen, WorkspaceRefused):
+        if self._freezing.refused:
             return "could_not_run", "no snapshot"
-        return await self._runs.run([item for item in self._items if item.spelling == spelling], self._trees())
+        items = [item for item in self._items if item.spelling == spelling]
+        return await self._runs.run(items, self._freezing.trees)
 
     async def _compare_with_base(self) -> tuple[NodeStatus, str]:
-        if isinstance(self._frozen, WorkspaceRefused):
+        if self._freezing.refused:
             return "done", "nothing to compare"
-        return await self._runs.compare(self._items, self._trees())
-
-    def _trees(self) -> Trees | Unavailable:
-        """What items run on, or why there is nothing."""
-        for earlier in (self._frozen, self._scope):
-            if isinstance(earlier, Unavailable):
-                return earlier
-        assert isinstance(self._frozen, Frozen)
-        assert isinstance(self._scope, ScopeResult)
-        return Trees(self._frozen, self._scope)
+        return await self._runs.compare(self._items, self._freezing.trees)
 
     async def _decide(self) -> tuple[NodeStatus, str]:
-        decision = decide(self._facts(), Policy.of(self._order))
+        scope, results, unknown = self._freezing.scope, self._in_order(), self._unknown()
+        refused = str(self._freezing.refused or "")
+        decision = decide(facts_of(self._order, scope, results, refused, unknown), Policy.of(self._order))
         ended_at = workflow.now()
         image = self._environment.image
         record = RoundRecord(
             input=self._round,
             started_at=self._started_at,
             ended_at=ended_at,
-            frozen=self._frozen if isinstance(self._frozen, Frozen) else None,
-            scope=self._scope if isinstance(self._scope, ScopeResult) else None,
+            frozen=self._freezing.frozen,
+            scope=scope,
             image=image if isinstance(image, Image) else None,
-            results=self._in_order(),
+            results=results,
+            refused=refused,
+            unknown=unknown,
             decision=decision,
-            notices=notices_of(self._order, self._round.order_file),
+            notices=notices_of(self._order, self._round.order_file, self._freezing.frozen),
             head_sequence=self._trail.head.sequence if self._trail.head else 0,
             head_hash=self._trail.head.hash if self._trail.head else "",
         )
         filed = await workflow.execute_activity_method(
             ReportActivities.file, record, summary=f"report: {decision.verdict}", **options.REPORT
         )
+        if filed.retry_context:
+            await self._trail.record(
+                "retry_context_assembled",
+                SYSTEM,
+                {
+                    "attempt_number": self._round.attempt + 1,
+                    "max_attempts": self._order.verification.retry.max_attempts,
+                    "failures": filed.failures,
+                    "retry_context": filed.retry_context,
+                },
+            )
+        status, review = AFTER_A_ROUND[decision.outcome]
         await self._trail.record(
             "audit_completed",
             HARNESS,
@@ -248,35 +237,25 @@ class VerificationWorkflow:
                 "criteria": [item.id for item in self._items],
                 "reasons": [reason.code for reason in decision.reasons],
                 "trigger": decision.trigger,
+                "record": filed.record,
                 "report": filed.report,
             },
+            before=standing(TodoStatus.CLAIMED, ReviewStatus.AUDITING),
+            after=standing(status, review),
         )
+        self._filed = filed
+        self._status = RoundStatus.DECIDED
         self._result = RoundResult(decision=decision, report=filed.report)
-        review = {RoundOutcome.VERIFIED: "approved", RoundOutcome.CHANGES_REQUESTED: "changes_requested"}
-        workflow.upsert_search_attributes(
-            [options.REVIEW_ATTRIBUTE.value_set(review.get(decision.outcome, "escalated"))]
-        )
-        return _node_status(decision), "; ".join(reason.text for reason in decision.reasons)
-
-    def _facts(self) -> Facts:
-        scope = self._scope if isinstance(self._scope, ScopeResult) else None
-        refused = self._frozen if isinstance(self._frozen, WorkspaceRefused) else None
-        return Facts(
-            expected=frozenset(item.id for item in self._items),
-            results=self._in_order(),
-            violations=tuple(f"{v.path}: {v.kind.replace('_', ' ')}" for v in scope.violations) if scope else (),
-            refused=str(refused) if refused else "",
-            unknown=self._unknown(),
-            changed_inputs=scope.changed_inputs if scope else (),
-            subjective_required=frozenset(c.id for c in subjective_of(self._order) if c.required),
-            criteria=len(self._order.acceptance_criteria),
-        )
+        workflow.upsert_search_attributes([options.REVIEW_ATTRIBUTE.value_set(review)])
+        why = "; ".join(reason.text for reason in decision.reasons)
+        self._board.decided(decision.outcome.value, why)
+        return _node_status(decision), why
 
     def _unknown(self) -> str:
         """Why there is no tree to speak of, when there is none for a cause outside the worker's tree."""
-        if isinstance(self._frozen, WorkspaceRefused):
+        if self._freezing.refused:
             return ""
-        trees = self._trees()
+        trees = self._freezing.trees
         return f"{trees.reason}. {trees.next_step}" if isinstance(trees, Unavailable) else ""
 
     def _in_order(self) -> tuple[CheckResult, ...]:
@@ -295,18 +274,6 @@ class VerificationWorkflow:
             )
         except ActivityError as error:
             workflow.logger.warning("the sealed tree could not be removed yet: %s", error.cause)
-
-
-def _scope_detail(scope: ScopeResult) -> str:
-    parts = [f"{scope.changed_total} changed (+{scope.lines_added} -{scope.lines_removed})"]
-    for count, word in (
-        (scope.restored_total, "restored"),
-        (scope.dropped_total, "dropped"),
-        (scope.violations_total, "out of scope"),
-    ):
-        if count:
-            parts.append(f"{count} {word}")
-    return ", ".join(parts)
 
 
 def _node_status(decision: Decision) -> NodeStatus:

@@ -54,7 +54,7 @@ class ApiResponseChecker:
                 timeout=criterion.timeout,
             )
         )
-        outcome, code, text = await _judge(params, answer, criterion.timeout)
+        outcome, code, text = await judge(params, answer, criterion.timeout)
         return Finding(
             outcome=outcome,
             code=code,
@@ -83,7 +83,8 @@ class ApiResponseChecker:
         return url.copy_with(fragment=None)
 
 
-async def _judge(params: ApiResponseParams, answer: Answer, limit: float) -> Verdict:
+async def judge(params: ApiResponseParams, answer: Answer, limit: float) -> Verdict:
+    """Outcome, code and text of `answer`; `limit` in seconds is the criterion's own."""
     if answer.stopped == "redirect_refused":
         text = f"status {answer.status} leads to {answer.target}, which is not in the allow-list and was not asked"
         return Outcome.FAILED, answer.stopped, text

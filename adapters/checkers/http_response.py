@@ -63,8 +63,8 @@ class HttpResponseChecker:
         command = CommandParams(command=params.serve, cwd=params.cwd, env=params.env)
         probe = ProbeRequest(image=context.probe_image, command=COMMAND, env=env)
         served = await self._sandbox.serve(request(item, context, command), probe)
-        document = _document(served.probe.stdout)
-        verdict = await _judge(params, served, document, criterion.timeout)
+        document = document_in(served.probe.stdout)
+        verdict = await judge(params, served, document, criterion.timeout)
         return _finding(item, context, served, document, verdict)
 
 
@@ -85,7 +85,7 @@ def environment(params: HttpResponseParams, limit: float) -> dict[str, str] | No
     return {"COUNTERSIGN_PROBE": _DRIVER, "COUNTERSIGN_JOB": str(len(parts)), **numbered}
 
 
-async def _judge(params: HttpResponseParams, served: Served, document: Document | None, limit: float) -> Verdict:
+async def judge(params: HttpResponseParams, served: Served, document: Document | None, limit: float) -> Verdict:
     """The server's own misdeeds come first, then its answer, then why there is none."""
     server, probe = served.server, served.probe
     if server.copy_failed or server.build_failed or server.flooded or server.oom_killed:
@@ -150,7 +150,8 @@ def _facts(document: Document | None) -> dict[str, JsonValue] | None:
     }
 
 
-def _document(text: str) -> Document | None:
+def document_in(text: str) -> Document | None:
+    """What the driver wrote, None when it is no such document."""
     try:
         document = Document.model_validate_json(text)
         _body(document)

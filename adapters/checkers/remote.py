@@ -21,11 +21,11 @@ from urllib.parse import unquote
 import httpx
 from pydantic import JsonValue, SecretStr
 
+from adapters.checkers import GITHUB_URL
 from adapters.checkers.plain_data import printable
 from domain.base import Message
 from domain.errors import Cause, Unavailable
 
-GITHUB_URL = "https://api.github.com"
 MAX_BODY = 1024 * 1024
 KEPT_HEADERS = ("content-type", "content-length", "content-encoding", "date", "etag", "last-modified", "location")
 """Of an answer, as evidence; a Set-Cookie, for one, is nobody's business."""

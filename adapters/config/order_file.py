@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from adapters.config.explain import explain
+from adapters.config.order_secrets import secrets_in
 from adapters.config.problems import Place, dotted, shown_as
 from adapters.config.text_file import read_text_file
 from adapters.config.trees import (
@@ -47,7 +48,7 @@ def load_order(path: Path, *, workspace: Path | None = None, base: str | None = 
     problems = [*document.problems, *problems, *reader.problems]
     if problems or found is None:
         raise Malformed(sorted(problems, key=lambda problem: problem.line))
-    return _finished(found, path, shown)
+    return _finished(found, path, document, shown)
 
 
 def read_order(path: Path) -> Order:
@@ -57,7 +58,7 @@ def read_order(path: Path) -> Order:
     order, problems = _validated(document, shown)
     if document.problems or problems or order is None:
         raise Malformed(sorted([*document.problems, *problems], key=lambda problem: problem.line))
-    return _finished(order, path, shown)
+    return _finished(order, path, document, shown)
 
 
 def _document(path: Path, shown: str) -> Document:
@@ -74,8 +75,10 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _finished(order: Order, path: Path, shown: str) -> Order:
-    """With an id, and not larger than what travels."""
+def _finished(order: Order, path: Path, document: Document, shown: str) -> Order:
+    """With an id, without a secret, and not larger than what travels."""
+    if problems := secrets_in(order, document, shown):
+        raise Malformed(sorted(problems, key=lambda problem: problem.line))
     if not order.id:
         identity = sha256_hex(os.fsencode(path.resolve()))
         order = order.model_copy(update={"id": f"wo-{identity[:10]}"})

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, ValidationError
 
-from adapters.checkers.remote import is_plain, parsed
 from adapters.config.explain import explain
 from adapters.config.problems import Place, shown_as
 from adapters.config.text_file import read_text_file
 from adapters.config.yaml_document import Document
 from domain.criteria import Part
 from domain.errors import Malformed, Problem
-from domain.fields import Seconds, Url, not_yet, quoted, wrong
+from domain.fields import Seconds, Url, VariableName, not_yet, quoted, wrong
 
 PROJECT_FILE = "countersign.toml"
 _TABLE = re.compile(r"\s*\[+\s*([^\[\]]+?)\s*\]+\s*(?:#.*)?")
@@ -26,7 +26,8 @@ _AT_LINE = re.compile(r"^(?P<what>.*?) \(at (?:line (?P<line>\d+), column \d+|en
 
 def _database_url(text: str) -> str:
     if "://" not in text:
-        raise wrong(f"{quoted(text)} is no URL", "sqlite:////ABSOLUTE/PATH or postgresql://...")
+        shown = quoted(text) if "@" not in text else "the text, which may have a password in it,"
+        raise wrong(f"{shown} is no URL", "sqlite:////ABSOLUTE/PATH or postgresql://...")
     if text.startswith("sqlite:") and not text.startswith("sqlite:////"):
         raise wrong(f"{quoted(text)} is another database in every folder", "sqlite:////ABSOLUTE/PATH")
     return text
@@ -40,6 +41,8 @@ def _folder(text: str) -> str:
 
 def _service(text: str) -> str:
     """What a URL must be under; it is compared, so nothing in it may have two readings."""
+    from adapters.checkers.remote import is_plain, parsed  # noqa: PLC0415 - httpx: slow to load, and few name a service
+
     url = parsed(text)
     if url is None or not is_plain(url):
         raise wrong(f"{quoted(text)} can be read in two ways", "a URL such as https://service.example/v1")
@@ -48,7 +51,23 @@ def _service(text: str) -> str:
     return text.rstrip("/")
 
 
+def _metrics_address(text: str) -> str:
+    """What the metrics' listener binds to: it looks no name up."""
+    host, _, port = text.rpartition(":")
+    plain = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    try:
+        address = ipaddress.ip_address(plain)
+    except ValueError as error:
+        raise wrong(f"{quoted(text)} has no IP address", "IP:PORT, such as 127.0.0.1:9464") from error
+    if (address.version == 6) is (plain == host) or not re.fullmatch(r"[1-9][0-9]{0,4}", port) or int(port) > 65535:
+        raise wrong(f"{quoted(text)} is no address", "IP:PORT, such as 127.0.0.1:9464 or [::1]:9464")
+    return text
+
+
 Text = Annotated[str, Field(min_length=1)]
+MetricsAddress = Annotated[str, Field(description="IP:PORT, such as 127.0.0.1:9464"), AfterValidator(_metrics_address)]
+LogFormat = Literal["auto", "json", "console"]
+LogLevel = Literal["debug", "info", "warning", "error"]
 ServiceUrl = Annotated[Url, AfterValidator(_service)]
 FolderText = Annotated[str, Field(min_length=1, description="text that is a path"), AfterValidator(_folder)]
 DatabaseUrl = Annotated[str, Field(description="text that is a database's URL"), AfterValidator(_database_url)]
@@ -107,6 +126,21 @@ class HostTable(Part):
     drain_timeout: Grace | None = None
 
 
+class TelemetryTable(Part):
+    """What host and workers tell of themselves: logs, metrics, traces."""
+
+    log_format: LogFormat | None = None
+    log_level: LogLevel | None = None
+    metrics_address: MetricsAddress | None = None
+    otel: bool | None = None
+
+
+class SecretsTable(Part):
+    """Names of environment variables whose values are masked wherever anything is shown, stored or sent. No value."""
+
+    names: list[VariableName] | None = None
+
+
 class ProjectFile(Part):
     """The whole file. Source: CONTRACT "An order", precedence."""
 
@@ -117,12 +151,13 @@ class ProjectFile(Part):
     network: NetworkTable = NetworkTable()
     limits: LimitsTable = LimitsTable()
     host: HostTable = HostTable()
+    telemetry: TelemetryTable = TelemetryTable()
     verification_defaults: Later = {}
     thresholds: Later = {}
     agents: Later = {}
     override_policy: Later = {}
     notifications: Later = {}
-    secrets: Later = {}
+    secrets: SecretsTable = SecretsTable()
     policy_floor: Later = {}
 
     def as_settings(self, root: Path) -> dict[str, Any]:
@@ -133,7 +168,10 @@ class ProjectFile(Part):
             "evidence_dir": root / self.evidence.dir if self.evidence.dir else None,
             "api_allow": self.network.allow,
             "github_url": self.network.github_url,
-            **{name: value for table in (self.sandbox, self.limits, self.host) for name, value in table},
+            "secrets": self.secrets.names,
+            **{
+                name: value for table in (self.sandbox, self.limits, self.host, self.telemetry) for name, value in table
+            },
         }
         return {name: value for name, value in named.items() if value is not None}
 

@@ -13,7 +13,7 @@ import platformdirs
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
-from adapters.checkers.remote import GITHUB_URL
+from adapters.checkers import GITHUB_URL
 from adapters.config.explain import expects, field_slot
 from adapters.config.problems import given
 from adapters.config.project_file import (
@@ -21,14 +21,18 @@ from adapters.config.project_file import (
     Count,
     DatabaseUrl,
     Grace,
+    LogFormat,
+    LogLevel,
+    MetricsAddress,
     Parallelism,
     ServiceUrl,
     Text,
     read_project_file,
 )
+from adapters.masking.strength import why_unfit
 from domain.base import sha256_hex
 from domain.errors import Malformed, Problem
-from domain.fields import Seconds, quoted, wrong
+from domain.fields import Seconds, VariableName, quoted, wrong
 
 PREFIX = "COUNTERSIGN_"
 ENVIRONMENT = "environment"
@@ -66,7 +70,7 @@ def _separated(value: Any) -> Any:
     try:
         return json.loads(value)
     except (ValueError, RecursionError) as error:
-        raise wrong("starts as JSON and is none", "a JSON list, or URLs with commas between them") from error
+        raise wrong("starts as JSON and is none", "a JSON list, or parts with commas between them") from error
 
 
 def _token(token: SecretStr) -> SecretStr:
@@ -82,6 +86,12 @@ Services = Annotated[
     NoDecode,
     BeforeValidator(_separated),
     Field(description="URLs such as https://service.example/v1, as a JSON list or with commas between them"),
+]
+Variables = Annotated[
+    tuple[VariableName, ...],
+    NoDecode,
+    BeforeValidator(_separated),
+    Field(description="names of variables such as API_KEY, as a JSON list or with commas between them"),
 ]
 Token = Annotated[SecretStr, AfterValidator(_token), Field(description="a token as GitHub shows it")]
 Folder = Annotated[Path, Field(description="a path"), AfterValidator(_absolute)]
@@ -101,7 +111,8 @@ def _parallelism() -> int:
 class Settings(BaseSettings):
     """What composition needs to know; all paths are absolute, durations in seconds. Source: DESIGN 5 to 7.
 
-    Each field is a variable `COUNTERSIGN_<FIELD>`. `base_image` of None means the one that Countersign builds.
+    Each field is a variable `COUNTERSIGN_<FIELD>`. `database_owner_url` is who makes tables, if not the user of
+    `database_url`. `base_image` of None means the one that Countersign builds.
     """
 
     model_config = SettingsConfigDict(
@@ -121,7 +132,10 @@ class Settings(BaseSettings):
     temporal_profile: Text | None = Field(default=None, validation_alias=AliasChoices("TEMPORAL_PROFILE"))
     temporal_namespace: Text = "default"
     temporal_binary: Text | None = None
-    database_url: DatabaseUrl = Field(default_factory=lambda settings: f"sqlite:///{settings['state_dir']}/trail.db")
+    database_url: DatabaseUrl = Field(
+        default_factory=lambda settings: f"sqlite:///{settings['state_dir']}/trail.db", repr=False
+    )
+    database_owner_url: DatabaseUrl | None = Field(default=None, repr=False)
     evidence_dir: Folder = Field(default_factory=lambda settings: settings["state_dir"] / "evidence")
     docker_host: Text | None = Field(
         default=None, validation_alias=AliasChoices("COUNTERSIGN_DOCKER_HOST", "DOCKER_HOST")
@@ -133,11 +147,16 @@ class Settings(BaseSettings):
     github_token: Token | None = Field(
         default=None, validation_alias=AliasChoices("COUNTERSIGN_GITHUB_TOKEN", "GITHUB_TOKEN")
     )
+    secrets: Variables = ()
     max_files: Count = 100_000
     max_file_bytes: Count = 256 * MIB
     max_total_bytes: Count = 1024 * MIB
     idle_timeout: Seconds = 900.0
     drain_timeout: Grace = 30.0
+    log_format: LogFormat = "auto"
+    log_level: LogLevel = "info"
+    metrics_address: MetricsAddress | None = None
+    otel: bool = False
 
     @property
     def remote(self) -> bool:
@@ -169,9 +188,17 @@ def load_settings(start: Path | None = None) -> Settings:
     file = root / PROJECT_FILE
     configured = read_project_file(file).as_settings(root) if file.exists() else {}
     try:
-        return Settings(**{**configured, "project": root})
+        settings = Settings(**{**configured, "project": root})
     except ValidationError as error:
         raise Malformed(_explain(error)) from error
+    unfit = [
+        _problem(name, what, "expected one that can be masked, or its name not among the secrets")
+        for name in dict.fromkeys((*settings.secrets, *(_variables("github_token") if settings.github_token else ())))
+        if (what := why_unfit(name, os.environ.get(name, "")))
+    ]
+    if unfit:
+        raise Malformed(unfit)
+    return settings
 
 
 def refuse_authority_within(settings: Settings, workspace: Path) -> None:

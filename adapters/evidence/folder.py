@@ -4,6 +4,9 @@ A blob's final name appears only after its bytes were synced, so a name that is 
 `put` syncs its one blob. A bulk stages its blobs, syncs them together when it ends and only then names them. It syncs
 in threads, since syncs at the same time share a commit of the journal (5,000 files on ext4: a third of the time that
 one after the other takes). One `syncfs` would take less, but waits for whatever else the host is writing.
+
+A blob that is put again, and a memo that is recalled, count as new (`FRESH`): what is pruned beside running rounds is
+old (`adapters.evidence.sweep`).
 """
 
 from __future__ import annotations
@@ -17,18 +20,19 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
 
+from adapters.evidence import staging
 from domain.base import sha256_hex
 from domain.errors import Cause, Unavailable, no_blob
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _MEMO_HEADER = 64  # bytes: the digest in front of what is remembered
-_STALE_AFTER = 24 * 3600  # seconds; no bulk takes this long, so what is older was left by a process that died
+FRESH = 300  # seconds; what is used again within them keeps its time, so that most uses write nothing
 _SYNCED_IN_A_ROW = 64  # by one thread: neighbours are in the same commit of the journal
 _SYNC_THREADS = 16
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -38,26 +42,26 @@ class FolderStore:
     """`domain.ports.EvidenceStore` in `root`: `blobs/ab/SHA256`, `memo/KEY`; for people `SESSION/TODO/ATTEMPT/NAME`."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self.root = root
         self._blobs = root / "blobs"
         self._prefix = os.fspath(self._blobs)
         self._staging = self._blobs / ".staging"
         self._memos = root / "memo"
-        with self._translated():
+        with translated(self.root):
             self._staging.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._memos.mkdir(mode=0o700, exist_ok=True)
             for first in range(256):
                 (self._blobs / f"{first:02x}").mkdir(mode=0o700, exist_ok=True)
             _sync(self._blobs)
-            self._sweep()
+            staging.sweep(self._staging)
 
     def put(self, data: bytes) -> str:
         """Store `data`, once, and answer with its digest. On the disk when this returns."""
         digest = sha256_hex(data)
         if not self._present(digest, len(data)):
-            with self._translated():
+            with translated(self.root):
                 self._path(digest).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                _write_synced(self._path(digest), data)
+                self._write_synced(self._path(digest), data)
         return digest
 
     def get(self, digest: str) -> bytes:
@@ -65,7 +69,7 @@ class FolderStore:
         if not _DIGEST.fullmatch(digest):
             raise no_blob(digest)
         path = self._path(digest)
-        with self._translated():
+        with translated(self.root):
             try:
                 data = path.read_bytes()
             except FileNotFoundError:
@@ -85,19 +89,20 @@ class FolderStore:
     def remember(self, key: str, data: bytes) -> None:
         """Keep `data` under `key`; the last one wins. Raises `ValueError` for a key that is no digest."""
         target = self._memo(key)
-        with self._translated():
-            _write_synced(target, _memo_digest(key, data) + data)
+        with translated(self.root):
+            self._write_synced(target, _memo_digest(key, data) + data)
 
     def recall(self, key: str) -> bytes | None:
         """What was last remembered under `key`, None when nothing was or the file is not what was written."""
         path = self._memo(key)
-        with self._translated():
+        with translated(self.root):
             try:
                 stored = path.read_bytes()
             except FileNotFoundError:
                 return None
-        digest, data = stored[:_MEMO_HEADER], stored[_MEMO_HEADER:]
-        return data if digest == _memo_digest(key, data) else None
+            if not _refreshed(path):
+                return None
+        return memo_data(key, stored)
 
     def bulk(self) -> FolderBulk:
         """Many blobs at once, of any size; see `domain.ports.Bulk`."""
@@ -111,10 +116,10 @@ class FolderStore:
         unfit = [part for part in parts if not _PART.fullmatch(part)]
         if unfit:
             raise ValueError(f"{unfit[0]!r} cannot be a part of a path in the evidence folder")
-        target = self._root.joinpath(*parts)
-        with self._translated():
+        target = self.root.joinpath(*parts)
+        with translated(self.root):
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write_synced(target, data)
+            self._write_synced(target, data)
 
     def _path(self, digest: str) -> Path:
         return Path(self._name(digest))
@@ -129,36 +134,25 @@ class FolderStore:
         return self._memos / key
 
     def _present(self, digest: str, size: int) -> bool:
-        """Whether the blob is there and of the right length: one that was cut short is written again."""
+        """Whether the blob is there and of the right length: one that was cut short is written again.
+
+        If it is, it counts as new from now on.
+        """
+        name = self._name(digest)
         try:
-            return os.stat(self._name(digest)).st_size == size  # noqa: PTH116  # see `_name`
+            found = os.stat(name)  # noqa: PTH116  # see `_name`
         except OSError:
             return False
+        return found.st_size == size and (time.time() - found.st_mtime < FRESH or _touched(name))
 
-    def _sweep(self) -> None:
-        oldest = time.time() - _STALE_AFTER
-        for left in self._staging.iterdir():
-            with suppress(FileNotFoundError):  # another process sweeps too
-                if left.stat().st_mtime < oldest:
-                    shutil.rmtree(left)
-
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                free = shutil.disk_usage(self._root).free // 2**20
-                raise Unavailable(
-                    Cause.DISK_FULL,
-                    f"The evidence store {self._root} has no room left: {free} MiB free",
-                    "Free some space on that disk, or put the state directory on another one.",
-                ) from error
-            raise Unavailable(
-                Cause.STORE_UNAVAILABLE,
-                f"The evidence store {self._root} cannot be used: {error.strerror} ({error.filename})",
-                "See that the folder exists and that this user may write to it.",
-            ) from error
+    def _write_synced(self, target: Path, data: bytes) -> None:
+        """`data` under `target`'s name, all at once, and there after a crash."""
+        with staging.staged(self._staging) as folder:
+            temporary = folder / target.name
+            _write(temporary, data)
+            _sync(temporary)
+            temporary.replace(target)
+        _sync(target.parent)
 
 
 class FolderBulk:
@@ -166,21 +160,20 @@ class FolderBulk:
 
     def __init__(self, store: FolderStore) -> None:
         self._store = store
-        self._folder = store._staging / uuid.uuid4().hex
+        self._stack = ExitStack()
+        self._folder = store._staging
         self._staged: set[str] = set()
 
     def __enter__(self) -> FolderBulk:
-        with self._store._translated():
-            self._folder.mkdir(mode=0o700)
+        with translated(self._store.root):
+            self._folder = self._stack.enter_context(staging.staged(self._store._staging))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        try:
+        with self._stack:
             if error is None:
-                with self._store._translated():
+                with translated(self._store.root):
                     self._commit()
-        finally:
-            shutil.rmtree(self._folder, ignore_errors=True)  # what stays is swept when a store is next opened
 
     def add(self, chunks: Iterable[bytes]) -> str:
         """Take one blob, given in pieces of which a few are held, and answer with its digest.
@@ -194,7 +187,7 @@ class FolderBulk:
             return self._stream(whole) if pieces is chunks else self._stream_new(whole, chunks)
         digest = sha256_hex(first)
         if not self._has(digest, len(first)):
-            with self._store._translated():
+            with translated(self._store.root):
                 _write(self._name(digest), first)
             self._staged.add(digest)
         return digest
@@ -213,18 +206,18 @@ class FolderBulk:
         path = self._name(uuid.uuid4().hex)
         hasher = hashlib.sha256()
         size = 0
-        with self._store._translated():
+        with translated(self._store.root):
             descriptor = os.open(path, _NEW_FILE, 0o600)
         try:
             for piece in pieces:
                 hasher.update(piece)
                 size += len(piece)
-                with self._store._translated():
+                with translated(self._store.root):
                     _write_all(descriptor, piece)
         finally:
             os.close(descriptor)
         digest = hasher.hexdigest()
-        with self._store._translated():
+        with translated(self._store.root):
             if self._has(digest, size):
                 Path(path).unlink()
             else:
@@ -246,6 +239,49 @@ class FolderBulk:
         return f"{self._folder}/{name}"
 
 
+@contextmanager
+def translated(root: Path) -> Iterator[None]:
+    """What the disk refuses in the block, as `Unavailable` (store_unavailable, disk_full) of the store at `root`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            free = shutil.disk_usage(root).free // 2**20
+            raise Unavailable(
+                Cause.DISK_FULL,
+                f"The evidence store {root} has no room left: {free} MiB free",
+                "Free some space on that disk, or put the state directory on another one.",
+            ) from error
+        raise Unavailable(
+            Cause.STORE_UNAVAILABLE,
+            f"The evidence store {root} cannot be used: {error.strerror} ({error.filename})",
+            "See that the folder exists and that this user may write to it.",
+        ) from error
+
+
+def memo_data(key: str, stored: bytes) -> bytes | None:
+    """What is remembered in a file that holds `stored` under `key`, None when it is not what was written."""
+    digest, data = stored[:_MEMO_HEADER], stored[_MEMO_HEADER:]
+    return data if digest == _memo_digest(key, data) else None
+
+
+def _refreshed(path: Path) -> bool:
+    """Whether the file is still there; if so it counts as new from now on."""
+    try:
+        return time.time() - path.stat().st_mtime < FRESH or _touched(path)
+    except FileNotFoundError:
+        return False
+
+
+def _touched(path: Path | str) -> bool:
+    """Set a file's time to now; False when it is there no more, or is not ours to touch."""
+    try:
+        os.utime(path)
+    except OSError:
+        return False
+    return True
+
+
 def _memo_digest(key: str, data: bytes) -> bytes:
     """What a memo's file begins with. The key is in it, so that a file under another's name is noticed, too."""
     return hashlib.sha256(key.encode() + data).hexdigest().encode()
@@ -263,19 +299,6 @@ def _write_all(descriptor: int, data: bytes) -> None:
     left = memoryview(data)
     while left:
         left = left[os.write(descriptor, left) :]
-
-
-def _write_synced(target: Path, data: bytes) -> None:
-    """`data` under `target`'s name, all at once, and there after a crash."""
-    temporary = target.with_name(f".{uuid.uuid4().hex}.tmp")
-    try:
-        _write(temporary, data)
-        _sync(temporary)
-        temporary.replace(target)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync(target.parent)
 
 
 def _sync_all(paths: Sequence[str]) -> None:

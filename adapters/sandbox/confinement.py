@@ -52,6 +52,10 @@ class Container:
     as volumes: without a tmpfs in their place each would be writable, unbounded disk of the engine. `waiting` keeps
     standard input open, so that `read` waits for ever. `beside` is a running container whose network, itself none, this
     one shares: its loopback is all that the two have in common.
+
+    Every other container has a network of its own with nothing but a loopback. `own_hosts`: its /etc/hosts may be the
+    image's, so that the engine need not write one; the program that it starts for that takes half of the time that a
+    container takes to start (measured on Docker 20.10: 123 ms instead of 263).
     """
 
     name: str
@@ -67,6 +71,7 @@ class Container:
     init: bool = True
     waiting: bool = False
     beside: str = ""
+    own_hosts: bool = False
 
 
 def create(api: docker.APIClient, container: Container) -> str:
@@ -112,6 +117,7 @@ def _create(api: docker.APIClient, container: Container) -> str:
         stdin_open=container.waiting,
         healthcheck={"test": ["NONE"]},
         use_config_proxy=False,
+        network_disabled=container.own_hosts and not container.beside,
         host_config=_host_config(api, container),
     )
     return str(made["Id"])

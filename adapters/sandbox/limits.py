@@ -51,7 +51,10 @@ class _Proof:
     held: Callable[[dict[str, Any]], bool]
     text: str
     fix: str
+    own_hosts: bool = True
 
+
+_ONLY_LOOPBACK = "while read -r name _; do case $name in Inter*|face*|lo:*) ;; *) exit 9; esac; done < /proc/net/dev"
 
 _PROOFS = (
     _Proof(
@@ -76,11 +79,21 @@ _PROOFS = (
     _Proof(
         name="no network",
         limit="`none` network",
-        script="while read -r name _; do case $name in Inter*|face*|lo:*) ;; *) exit 9; esac; done < /proc/net/dev",
+        script=_ONLY_LOOPBACK,
         limits=Limits(),
         held=lambda state: state["ExitCode"] == 0,
         text="a container has no network but its own loopback",
+        fix="use an engine that is Docker's own",
+    ),
+    _Proof(
+        name="no network set up",
+        limit="`none` network",
+        script=_ONLY_LOOPBACK,
+        limits=Limits(),
+        held=lambda state: state["ExitCode"] == 0,
+        text="nor has one whose /etc/hosts the engine writes",
         fix="use an engine whose `none` network is Docker's own",
+        own_hosts=False,
     ),
 )
 
@@ -119,7 +132,7 @@ class Gate:
             raise _not_binding(name, seen, _CGROUPS)
         where = self._engine.docker_host or os.environ.get("DOCKER_HOST", "")
         known = ("ID", "ServerVersion", "KernelVersion", "CgroupDriver", "CgroupVersion", *_FLAGS)
-        return sha256_hex(canonical_json(["limits", where, *(str(said.get(name)) for name in known)]))
+        return sha256_hex(canonical_json(["limits of both networks", where, *(str(said.get(name)) for name in known)]))
 
     def prove(self, engine: str, image: str) -> None:
         """Prove each limit on containers of `image`, once for each `engine` that `ask` knows.
@@ -169,7 +182,10 @@ def _prove(api: docker.APIClient, proof: _Proof, image: str | None, owner: str) 
 def _end_of(api: docker.APIClient, proof: _Proof, image: str, owner: str) -> dict[str, Any]:
     labels = {OWNER: owner, DEADLINE: str(int(time.time()) + _LIFETIME_SECONDS)}
     name = f"countersign-probe-{uuid.uuid4().hex[:12]}"
-    identity = create(api, Container(name, image, proof.script, labels, limits=proof.limits, init=False, waiting=True))
+    container = Container(
+        name, image, proof.script, labels, limits=proof.limits, init=False, waiting=True, own_hosts=proof.own_hosts
+    )
+    identity = create(api, container)
     try:
         api.start(identity)
         api.wait(identity)

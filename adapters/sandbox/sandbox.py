@@ -217,6 +217,7 @@ def _container(request: RunRequest, seal: Seal, image: Suitable, owner: str) -> 
         ),
         image_volumes=image.volumes,
         volume=seal.volume,
+        own_hosts=image.own_hosts,
     )
 
 

@@ -108,7 +108,14 @@ class Seals:
         identity = create(
             api,
             Container(
-                seal.volume, holder.image, holder.script, labels, volume=seal.volume, writable=True, waiting=True
+                seal.volume,
+                holder.image,
+                holder.script,
+                labels,
+                volume=seal.volume,
+                writable=True,
+                waiting=True,
+                own_hosts=True,
             ),
         )
         api.start(identity)

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from adapters.masking.masker import Masker
 from adapters.snapshot.commits import read_commits
 from adapters.snapshot.diff import unified_diff
 from adapters.snapshot.directory import read_directory
 from adapters.snapshot.found import SnapshotLimits, Tree
+from adapters.snapshot.leaks import Leaks
 from adapters.snapshot.patterns import BUILT_IN, IgnoreRules, Include, Selection
 from adapters.snapshot.revision import read_revision
 from adapters.snapshot.rules import rules_of
@@ -31,33 +33,38 @@ _DROPPED = TypeAdapter(tuple[Dropped, ...])
 class FileSnapshots:
     """`domain.ports.Snapshots` over directories and git's objects."""
 
-    def __init__(self, store: EvidenceStore, limits: SnapshotLimits | None = None) -> None:
+    def __init__(
+        self, store: EvidenceStore, limits: SnapshotLimits | None = None, masker: Masker | None = None
+    ) -> None:
         self._store = store
         self._limits = limits or SnapshotLimits()
+        self._masker = masker or Masker()
 
     def freeze(self, request: FreezeInput, progress: Progress) -> Frozen:
         """Copy workspace and base into the store.
 
-        Raises `WorkspaceRefused` for a workspace beyond the limits, `Unavailable` (base_unreadable,
-        workspace_unreadable, store_unavailable, disk_full).
+        Raises `WorkspaceRefused` for a workspace beyond the limits or with a secret in what was changed, `Unavailable`
+        (base_unreadable, workspace_unreadable, store_unavailable, disk_full).
         """
         include = Include(request.include)
-        base_tree = self._read_base(request.base, include, progress)
+        leaks = Leaks(self._masker)
+        base_tree = self._read_base(request.base, include, leaks, progress)
         base = Manifest.of(base_tree.entries)
         selection = Selection(include, IgnoreRules(base_tree.ignore_files), base, base_tree.submodules)
-        head_tree = self._read_head(Path(request.workspace), selection, progress)
+        head_tree = self._read_head(Path(request.workspace), selection, base, leaks, progress)
         head = Manifest.of(head_tree.entries)
         dropped = _all_dropped(base_tree, head_tree, head)
         commits = self._read_commits(request, progress) if request.commits else ""
         return Frozen(
-            head=self._store.put(head.encode()),
-            base=self._store.put(base.encode()),
+            head=self._keep(head),
+            base=self._keep(base),
             head_files=len(head.entries),
             head_bytes=head.size,
             base_files=len(base.entries),
             dropped=self._store.put(_DROPPED.dump_json(dropped)),
             dropped_count=len(dropped),
             commits=commits,
+            secrets_in_base=leaks.in_base(base),
         )
 
     def assess(self, request: ScopeInput) -> ScopeResult:
@@ -68,7 +75,7 @@ class FileSnapshots:
         tree, report = assess(base, head, dropped, rules_of(request.scope))
         diff = unified_diff(base, tree, [change.path for change in report.accepted], self._store.get)
         return ScopeResult(
-            tree=self._store.put(tree.encode()),
+            tree=self._keep(tree),
             tree_bytes=tree.size,
             report=self._store.put(report.model_dump_json().encode()),
             diff=self._store.put(diff.text.encode()),
@@ -85,12 +92,18 @@ class FileSnapshots:
             changed_inputs=changed_inputs(base, head, request.inputs),
         )
 
+    def _keep(self, manifest: Manifest) -> str:
+        """Store it as it is, like the files that it names: other paths would be another tree."""
+        with self._store.bulk() as bulk:
+            return bulk.add((manifest.encode(),))
+
     def _read_commits(self, request: FreezeInput, progress: Progress) -> str:
         log = read_commits(Path(request.workspace), request.base, progress)
         return self._store.put(log.model_dump_json().encode())
 
-    def _read_base(self, base: str | BaseRevision, include: Include, progress: Progress) -> Tree:
-        with self._store.bulk() as bulk:
+    def _read_base(self, base: str | BaseRevision, include: Include, leaks: Leaks, progress: Progress) -> Tree:
+        with self._store.bulk() as stored:
+            bulk = leaks.watching(stored)
             if isinstance(base, BaseRevision):
                 return read_revision(base, include, self._limits, bulk, progress)
             try:
@@ -100,12 +113,16 @@ class FileSnapshots:
             except OSError as error:
                 raise _unreadable(Cause.BASE_UNREADABLE, "base", Path(base), error) from error
 
-    def _read_head(self, workspace: Path, selection: Selection, progress: Progress) -> Tree:
+    def _read_head(
+        self, workspace: Path, selection: Selection, base: Manifest, leaks: Leaks, progress: Progress
+    ) -> Tree:
         with self._store.bulk() as bulk:
             try:
-                return read_directory(workspace, selection, self._limits, bulk, progress)
+                tree = read_directory(workspace, selection, self._limits, leaks.watching(bulk), progress)
             except OSError as error:
                 raise _unreadable(Cause.WORKSPACE_UNREADABLE, "workspace", workspace, error) from error
+            leaks.refuse(tree.entries, base)  # here, so that nothing of the tree is stored
+            return tree
 
 
 def changed_inputs(base: Manifest, head: Manifest, inputs: Iterable[str]) -> tuple[str, ...]:

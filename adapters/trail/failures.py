@@ -6,7 +6,9 @@ import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
+import psycopg
 from alembic.util.exc import CommandError
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
@@ -14,6 +16,23 @@ from domain.errors import Cause, Unavailable
 
 _FREE_SPACE = "free some space on that disk; nothing that was acknowledged is lost"
 _VERIFY = "run `countersign log verify`, which names what is wrong"
+_REACHABLE = (
+    "see that the server runs, that the database is there and that this user may log in; nothing acknowledged is lost"
+)
+_LET_GO = "end what holds it open (an SQL shell?), then retry"
+
+_SQLSTATES: Final = {
+    "53300": ("lets no more connections in", "end some of them, or raise max_connections"),
+    "55P03": ("is kept locked by another process", _LET_GO),
+    "57014": ("did not answer in time", "see what keeps the server busy; it is retried"),
+    "40": ("was written by another process at the same time", "retry"),
+    "57P": ("is shutting down or starting", "wait for the server; it is retried"),
+    "08": ("lost its connection", _REACHABLE),
+    "25006": ("can only be read: it is a standby, or set so", "name the server that takes writes"),
+    "42501": ("does not let this user in", "let the database's owner open it once: COUNTERSIGN_DATABASE_OWNER_URL"),
+    "XX": ("is damaged", "restore it from a copy"),
+}
+"""What PostgreSQL's error codes, or their beginnings, mean for a trail and what to do."""
 
 
 @contextmanager
@@ -23,7 +42,7 @@ def told(place: str) -> Iterator[None]:
         yield
     except DBAPIError as error:
         raise _from_database(place, error.orig) from error
-    except sqlite3.Error as error:  # raised while a row is fetched, which SQLAlchemy passes on as it is
+    except (sqlite3.Error, psycopg.Error) as error:  # not all come through SQLAlchemy: fetching, connecting
         raise _from_database(place, error) from error
     except OSError as error:
         raise _from_system(place, error) from error
@@ -41,14 +60,43 @@ def unreadable(place: str, what: str, next_step: str = _VERIFY) -> Unavailable:
     return _unavailable(f"the trail in {place} was changed by something else: {what}", next_step)
 
 
+def unusable(reason: str, next_step: str) -> Unavailable:
+    """The store is not set up so that a trail can be kept there."""
+    return _unavailable(reason, next_step)
+
+
 def _from_database(place: str, error: BaseException | None) -> Unavailable:
+    if isinstance(error, psycopg.Error):
+        return _from_postgresql(place, error)
+    return _from_sqlite(place, error)
+
+
+def _from_postgresql(place: str, error: psycopg.Error) -> Unavailable:
+    said = " ".join(str(error).split())
+    code = error.sqlstate or ""
+    if code == "53100":
+        return Unavailable(Cause.DISK_FULL, f"no space left to write the trail in {place}", _FREE_SPACE)
+    if code.startswith("23"):
+        return unreadable(place, f"it refuses a row that should be new ({said})")
+    for beginning, (what, next_step) in _SQLSTATES.items():
+        if code.startswith(beginning):
+            return _unavailable(f"the trail in {place} {what} ({said})", next_step)
+    if not code and "does not exist" in said and "database" in said:  # libpq gives no code while it connects
+        name = place.rpartition("/")[2]
+        return _unavailable(
+            f"there is no database {place}", f"as an administrator, run: CREATE DATABASE \"{name}\" ENCODING 'UTF8'"
+        )
+    if isinstance(error, psycopg.OperationalError):
+        return _unavailable(f"the trail in {place} cannot be reached: {said}", _REACHABLE)
+    return _unavailable(f"the trail in {place} could not be used: {said}", "see the server's log, then retry")
+
+
+def _from_sqlite(place: str, error: BaseException | None) -> Unavailable:
     name = getattr(error, "sqlite_errorname", "")
     if name == "SQLITE_FULL":
         return Unavailable(Cause.DISK_FULL, f"no space left to write the trail in {place}", _FREE_SPACE)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return _unavailable(
-            f"another process kept the trail in {place} locked", "end what holds it open (an SQL shell?), then retry"
-        )
+        return _unavailable(f"another process kept the trail in {place} locked", _LET_GO)
     if name == "SQLITE_NOTADB":
         return _unavailable(f"{place} is not a database", "move that file away, or name another database")
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):

@@ -1,17 +1,20 @@
 """The file of heads: what each append left as its session's last row, kept outside the database.
 
-One JSON object a line, only ever appended. A line without its newline was never a record: its writer died.
+One JSON object a line, only ever appended, while the file itself is locked. A line is written after its row's commit
+and is not forced to the disk by itself: a killed process loses none, and a power failure at most those of the last
+seconds, which leaves sessions "tail unproven" until their next append and never accuses anybody. A line without its
+newline was never a record: its writer died. Appends of one session that meet may leave their lines in any order.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-from contextlib import AbstractContextManager
+import time
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock
 from pydantic import ConfigDict, PositiveInt, ValidationError
 
 from domain.base import Value
@@ -31,26 +34,26 @@ class Head(Value):
 
 
 class HeadsFile:
-    """Appends to and reads one file of heads. Everything raises `OSError`."""
+    """Appends to and reads one file of heads; waits `timeout` seconds for others. Everything raises `OSError`."""
 
     def __init__(self, path: Path, timeout: float) -> None:
         self.path = path
-        self._lock = FileLock(path.with_name(path.name + ".lock"), timeout=timeout, mode=0o600)
+        self._timeout = timeout
 
-    def locked(self) -> AbstractContextManager[object]:
-        """Keeps other threads and processes out. Raises `OSError` after the timeout; a process that dies lets go."""
-        return self._lock.acquire(poll_interval=_POLL_SECONDS)
+    def append(self, *, store: str, session: str, sequence: int, hash: str) -> None:
+        """Add the line of one `Head`; a torn line at the end goes. Raises `TimeoutError` while another holds the file.
 
-    def append(self, head: Head) -> None:
-        """Add a line that survives a power failure. The caller holds the lock."""
-        line = json.dumps(head.model_dump()).encode() + b"\n"
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        Opened each time, so that a file that was moved away is begun anew and not written where nobody looks.
+        """
+        record = {"store": store, "session": session, "sequence": sequence, "hash": hash}
+        line = json.dumps(record).encode() + b"\n"
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
+            self._lock(descriptor)
             self._drop_torn_line(descriptor)
             written = os.write(descriptor, line)
             if written < len(line):  # the disk is nearly full: the second write says so
                 os.write(descriptor, line[written:])
-            os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
@@ -68,6 +71,19 @@ class HeadsFile:
             except ValidationError:
                 strange.append(number)
         return heads, strange
+
+    def _lock(self, descriptor: int) -> None:
+        """Keep other threads and processes out until the descriptor is closed, by us or by our death."""
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"{self.path} is locked by another process") from None
+                time.sleep(_POLL_SECONDS)
+            else:
+                return
 
     @staticmethod
     def _drop_torn_line(descriptor: int) -> None:

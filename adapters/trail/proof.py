@@ -91,6 +91,11 @@ def trigger_faults(found: Mapping[str, str], expected: Mapping[str, str]) -> lis
     return faults + [_store_fault(f"the trigger {name!r} is none of Countersign's") for name in strangers]
 
 
+def right_faults(excess: Sequence[str]) -> list[TrailFault]:
+    """What the application may do to rows and heads although it never needs to."""
+    return [_store_fault(f"the application's role has the right to {right}") for right in excess]
+
+
 class _Session:
     """One session on its way from its last row to its first."""
 
@@ -137,7 +142,7 @@ class _Session:
             self._fault(sequence, f"there is more than one row {sequence}: one was inserted")
         try:
             row = chain.from_record(record)
-            content = chain.content_hash(row)
+            content = chain.record_hash(record)
             place = None if content == row.hash else self._place_of(row)
         except ValueError as error:
             self._fault(sequence, f"row {sequence} cannot be read: {error}")

@@ -1,34 +1,40 @@
-"""The trail's tables and triggers as the code knows them; `migrations/` makes them, a test holds the two together."""
+"""The trail's tables and guards as the code knows them; `migrations/` makes them, a test holds the two together."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import Column, Index, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, Table, Text, UniqueConstraint
 
 METADATA: Final = MetaData()
+
+TEXT: Final = Text().with_variant(Text(collation="C"), "postgresql")
+"""Text that sorts by code point in either database."""
+
+NUMBER: Final = Integer().with_variant(BigInteger(), "postgresql")
+"""A whole number up to 2**53 - 1."""
 
 EVENTS: Final = Table(
     "events",
     METADATA,
-    Column("session", Text, primary_key=True),
-    Column("sequence", Integer, primary_key=True, autoincrement=False),
-    Column("event_id", Text, nullable=False),
-    Column("workflow_id", Text, nullable=False),
-    Column("ordinal", Integer, nullable=False),
-    Column("todo_id", Text, nullable=False),
-    Column("attempt", Integer, nullable=False),
-    Column("actor", Text, nullable=False),
-    Column("action", Text, nullable=False),
-    Column("before", Text, nullable=False),
-    Column("after", Text, nullable=False),
-    Column("payload", Text, nullable=False),
-    Column("tool_call_id", Text, nullable=False),
-    Column("correlation_id", Text, nullable=False),
-    Column("caused_by", Text, nullable=False),
-    Column("timestamp", Text, nullable=False),
-    Column("previous_hash", Text, nullable=False),
-    Column("hash", Text, nullable=False),
+    Column("session", TEXT, primary_key=True),
+    Column("sequence", NUMBER, primary_key=True, autoincrement=False),
+    Column("event_id", TEXT, nullable=False),
+    Column("workflow_id", TEXT, nullable=False),
+    Column("ordinal", NUMBER, nullable=False),
+    Column("todo_id", TEXT, nullable=False),
+    Column("attempt", NUMBER, nullable=False),
+    Column("actor", TEXT, nullable=False),
+    Column("action", TEXT, nullable=False),
+    Column("before", TEXT, nullable=False),
+    Column("after", TEXT, nullable=False),
+    Column("payload", TEXT, nullable=False),
+    Column("tool_call_id", TEXT, nullable=False),
+    Column("correlation_id", TEXT, nullable=False),
+    Column("caused_by", TEXT, nullable=False),
+    Column("timestamp", TEXT, nullable=False),
+    Column("previous_hash", TEXT, nullable=False),
+    Column("hash", TEXT, nullable=False),
     UniqueConstraint("workflow_id", "ordinal", name="events_key"),
     Index("events_attempt", "session", "todo_id", "attempt"),
     sqlite_with_rowid=False,  # a hidden rowid would be one more way to replace a row
@@ -38,16 +44,68 @@ EVENTS: Final = Table(
 HEADS: Final = Table(
     "heads",
     METADATA,
-    Column("session", Text, primary_key=True),
-    Column("sequence", Integer, nullable=False),
-    Column("hash", Text, nullable=False),
+    Column("session", TEXT, primary_key=True),
+    Column("sequence", NUMBER, nullable=False),
+    Column("hash", TEXT, nullable=False),
 )
 """Every session's last row: what an append locks."""
 
-STORE: Final = Table("store", METADATA, Column("id", Text, primary_key=True))
+STORE: Final = Table("store", METADATA, Column("id", TEXT, primary_key=True))
 """One row: this store's random id."""
 
-SQLITE_TRIGGERS: Final = {
+SESSIONS: Final = Table(
+    "sessions",
+    METADATA,
+    Column("session", TEXT, primary_key=True),
+    Column("status", TEXT, nullable=False),
+    Column("created_at", TEXT, nullable=False),
+    Column("ended_at", TEXT),
+    sqlite_with_rowid=False,
+)
+
+TODOS: Final = Table(
+    "todos",
+    METADATA,
+    Column("session", TEXT, primary_key=True),
+    Column("todo", TEXT, primary_key=True),
+    Column("status", TEXT, nullable=False),
+    Column("review_status", TEXT, nullable=False),
+    Column("title", TEXT, nullable=False),
+    Column("domain", TEXT, nullable=False),
+    Column("parent", TEXT, nullable=False),
+    Column("attempt", NUMBER, nullable=False),
+    Column("trigger", TEXT, nullable=False),
+    Column("created_at", TEXT, nullable=False),
+    Column("updated_at", TEXT, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+ROUNDS: Final = Table(
+    "rounds",
+    METADATA,
+    Column("session", TEXT, primary_key=True),
+    Column("todo", TEXT, primary_key=True),
+    Column("attempt", NUMBER, primary_key=True, autoincrement=False),
+    Column("workflow_id", TEXT, nullable=False),
+    Column("status", TEXT, nullable=False),
+    Column("order", TEXT, nullable=False),
+    Column("head", TEXT, nullable=False),
+    Column("base", TEXT, nullable=False),
+    Column("tree", TEXT, nullable=False),
+    Column("image", TEXT, nullable=False),
+    Column("verdict", TEXT, nullable=False),
+    Column("outcome", TEXT, nullable=False),
+    Column("trigger", TEXT, nullable=False),
+    Column("reasons", TEXT, nullable=False),
+    Column("record", TEXT, nullable=False),
+    Column("report", TEXT, nullable=False),
+    Column("started_at", TEXT, nullable=False),
+    Column("ended_at", TEXT),
+    sqlite_with_rowid=False,
+)
+"""The read model, `domain.read_model`: a column a field; times as in `events`, `reasons` a JSON list."""
+
+SQLITE_GUARDS: Final = {
     "events_no_update": (
         "CREATE TRIGGER events_no_update BEFORE UPDATE ON events BEGIN "
         "SELECT RAISE(ABORT, 'the trail is append-only: no row is ever changed'); END"
@@ -62,5 +120,46 @@ SQLITE_TRIGGERS: Final = {
         "EXISTS (SELECT 1 FROM events WHERE workflow_id = NEW.workflow_id AND ordinal = NEW.ordinal) "
         "BEGIN SELECT RAISE(ABORT, 'the trail is append-only: no row is ever replaced'); END"
     ),
+    "heads_begin": (
+        "CREATE TRIGGER heads_begin BEFORE INSERT ON heads WHEN NEW.sequence IS NOT 1 OR "
+        "EXISTS (SELECT 1 FROM heads WHERE session = NEW.session) "
+        "BEGIN SELECT RAISE(ABORT, 'the trail is append-only: a session begins once, with row 1'); END"
+    ),
+    "heads_forward": (
+        "CREATE TRIGGER heads_forward BEFORE UPDATE ON heads WHEN "
+        "NEW.session IS NOT OLD.session OR NEW.sequence IS NOT OLD.sequence + 1 "
+        "BEGIN SELECT RAISE(ABORT, 'the trail is append-only: a head moves forward by one row'); END"
+    ),
+    "heads_no_delete": (
+        "CREATE TRIGGER heads_no_delete BEFORE DELETE ON heads BEGIN "
+        "SELECT RAISE(ABORT, 'the trail is append-only: no head is ever removed'); END"
+    ),
 }
-"""Name and text of each trigger. The third is there because INSERT OR REPLACE deletes without a DELETE trigger."""
+"""Name and text of each trigger. Two watch INSERT because INSERT OR REPLACE deletes without a DELETE trigger."""
+
+_REFUSE: Final = (
+    "BEGIN RAISE EXCEPTION 'the trail is append-only: % on % is refused', lower(TG_OP), TG_TABLE_NAME "
+    "USING ERRCODE = 'restrict_violation'; END"
+)
+_FORWARD: Final = (
+    "BEGIN IF TG_OP = 'INSERT' AND NEW.sequence = 1 THEN RETURN NEW; END IF; "
+    "IF TG_OP = 'UPDATE' AND NEW.session = OLD.session AND NEW.sequence = OLD.sequence + 1 THEN RETURN NEW; END IF; "
+    "RAISE EXCEPTION 'the trail is append-only: a head begins at row 1 and moves forward by one row' "
+    "USING ERRCODE = 'restrict_violation'; END"
+)
+
+POSTGRESQL_GUARDS: Final = {
+    "events_append_only": (
+        "A CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON events "
+        f"FOR EACH STATEMENT EXECUTE FUNCTION countersign_refuse() AS {_REFUSE}"
+    ),
+    "heads_forward": (
+        "A CREATE TRIGGER heads_forward BEFORE INSERT OR UPDATE ON heads "
+        f"FOR EACH ROW EXECUTE FUNCTION countersign_forward() AS {_FORWARD}"
+    ),
+    "heads_no_delete": (
+        "A CREATE TRIGGER heads_no_delete BEFORE DELETE OR TRUNCATE ON heads "
+        f"FOR EACH STATEMENT EXECUTE FUNCTION countersign_refuse() AS {_REFUSE}"
+    ),
+}
+"""The triggers as the catalogue shows them: enabled "A" (always, whatever a session sets), text, function's body."""

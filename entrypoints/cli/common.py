@@ -1,37 +1,57 @@
-"""What every command shares: the project's settings and stores, output, and errors as exit codes."""
+"""What every command shares: the project's settings and stores. What commands print is `output`'s."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import traceback
-from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import NoReturn
-
-from pydantic import BaseModel
-from rich.console import Console
 
 from adapters.config.settings import Settings, load_settings
 from adapters.evidence.folder import FolderStore
-from domain.errors import CountersignError, Malformed, Refused, Unavailable
+from adapters.masking.known import masker_of
 from domain.ports import Trail
-from entrypoints.client import LOCAL_SESSION
-from entrypoints.host import build_trail
-from entrypoints.host_state import prepare_state_dir
+from entrypoints.cli.output import (
+    EXIT_MALFORMED,
+    EXIT_NOT_FOUND,
+    EXIT_REFUSED,
+    EXIT_UNAVAILABLE,
+    emit_json,
+    err,
+    out,
+    speak,
+    stderr,
+    stdout,
+    visible,
+)
+from entrypoints.names import LOCAL_SESSION
+from entrypoints.state_dir import prepare_state_dir
+from entrypoints.stores import build_trail
 
-EXIT_REFUSED, EXIT_MALFORMED, EXIT_UNAVAILABLE, EXIT_NOT_FOUND = 1, 2, 3, 5
-
-stdout = Console(highlight=False, emoji=False, soft_wrap=True)
-stderr = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
+__all__ = [
+    "EXIT_MALFORMED",
+    "EXIT_NOT_FOUND",
+    "EXIT_REFUSED",
+    "EXIT_UNAVAILABLE",
+    "emit_json",
+    "err",
+    "evidence_folder",
+    "open_evidence",
+    "open_trail",
+    "out",
+    "settings",
+    "speak",
+    "split_todo",
+    "stderr",
+    "stdout",
+    "visible",
+]
 
 
 @lru_cache(maxsize=1)
 def settings() -> Settings:
-    """The settings of the project that the command was given in. Raises `Malformed`."""
-    return load_settings()
+    """The settings of the project that the command was given in; its secrets are masked. Raises `Malformed`."""
+    loaded = load_settings()
+    masker_of(loaded)
+    return loaded
 
 
 def open_trail() -> Trail:
@@ -54,57 +74,3 @@ def split_todo(name: str) -> tuple[str, str]:
     """`SESSION/TODO`, or `TODO` of the session that standalone rounds have."""
     session, slash, todo = name.rpartition("/")
     return (session, todo) if slash else (LOCAL_SESSION, name)
-
-
-def out(text: str) -> None:
-    """Print on stdout, as it is."""
-    stdout.print(text, markup=False)
-
-
-def err(text: str) -> None:
-    """Print on stderr, as it is."""
-    stderr.print(text, markup=False)
-
-
-def emit_json(value: object) -> None:
-    """Print as JSON on stdout, in ASCII: what a worker named its files must not reach a terminal."""
-    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-    sys.stdout.write(json.dumps(plain, indent=2) + "\n")
-
-
-def visible(text: str) -> str:
-    """`text` with everything made visible that could steer a terminal: it may come from a worker."""
-    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
-
-
-def speak(command: Callable[[], None]) -> None:
-    """Run the application; what it refuses or cannot do becomes lines on stderr and an exit code (CONTRACT).
-
-    With `--json` the same is a JSON object on stdout.
-    """
-    try:
-        command()
-        sys.stdout.flush()
-    except Malformed as error:
-        _tell(error, EXIT_MALFORMED, {"problems": [problem.model_dump() for problem in error.problems]}, str(error))
-    except Unavailable as error:
-        text = f"could not tell: {error.reason} ({error.cause})\nnext: {error.next_step}"
-        facts = {"code": error.cause, "reason": error.reason, "next_step": error.next_step}
-        _tell(error, EXIT_UNAVAILABLE, facts, text)
-    except Refused as error:
-        text = f"refused: {error.reason} ({error.code})\nnext: {error.next_step}"
-        _tell(error, EXIT_REFUSED, {"code": error.code, "reason": error.reason, "next_step": error.next_step}, text)
-    except BrokenPipeError:
-        os._exit(EXIT_UNAVAILABLE)  # an ordinary exit would try to write the rest, and fail with a code of its own
-    except Exception:  # noqa: BLE001 - the last resort: a defect must not look like the verdict that exit code 1 is
-        traceback.print_exc()
-        err("could not tell: Countersign itself failed, and nothing was decided; please report the lines above")
-        sys.stderr.flush()
-        os._exit(EXIT_UNAVAILABLE)
-
-
-def _tell(error: CountersignError, code: int, facts: Mapping[str, object], text: str) -> NoReturn:
-    if "--json" in sys.argv:
-        emit_json({"error": type(error).__name__.lower(), **facts})
-    err(visible(text))
-    sys.exit(code)

@@ -10,12 +10,14 @@ from typing import Annotated
 
 import typer
 
+from adapters.trail.database import parsed, place_of
 from domain.errors import Unavailable
 from entrypoints.cli import common
 from entrypoints.client import connect
-from entrypoints.embedded import server_binary
 from entrypoints.host import IMAGES_DIR, build_sandbox
-from entrypoints.host_state import Files, prepare_state_dir
+from entrypoints.host_files import Files
+from entrypoints.state_dir import prepare_state_dir
+from entrypoints.temporal_binary import server_binary
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ def _state_dir() -> Finding:
 def _database() -> Finding:
     try:
         trail = common.open_trail()
-        return Finding("database", True, f"{common.settings().database_url.split('://')[0]}, trail {trail.store_id()}")
+        place = place_of(parsed(common.settings().database_url))
+        return Finding("database", True, f"{place}, trail {trail.store_id()}")
     except Unavailable as error:
         return Finding("database", False, error.reason, error.next_step)
 

@@ -1,19 +1,26 @@
-"""`countersign evidence`: what an attempt left to look at."""
+"""`countersign evidence show`: what an attempt left to look at, as the store has it. It changes nothing."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
 from domain.report import Report
+from entrypoints import exporting
 from entrypoints.cli import common
+from entrypoints.cli.evidence_export import export
+from entrypoints.cli.evidence_prune import prune
 from entrypoints.cli.render import show_report
 
 app = typer.Typer(help="What an attempt left to look at.", no_args_is_help=True)
+app.command()(export)
+app.command()(prune)
 
 
 @app.callback()
@@ -25,37 +32,56 @@ def evidence() -> None:
 def show(
     name: Annotated[str, typer.Argument(help="A todo (TODO or SESSION/TODO), or the id of one piece of evidence.")],
     attempt: Annotated[int | None, typer.Option(min=1, help="Which attempt, instead of the last.")] = None,
+    names: Annotated[bool, typer.Option("--names", help="Only the names of the files and of the evidence.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The report, or the evidence, as JSON on stdout.")] = False,
 ) -> None:
     """Show an attempt's report and files, or one piece of evidence by its id.
+
+    Shown is what the trail says was filed; where the folder has something else, a warning says so.
 
     Example: countersign evidence show wo-is-prime --attempt 1
     """
     if re.fullmatch(r"[0-9a-f]{64}", name):
         _show_blob(name)
         return
+    trail, store = common.open_trail(), common.open_evidence()
     session, todo = common.split_todo(name)
-    number = attempt or common.open_trail().last_attempt(session, todo)
-    folder = common.evidence_folder(session, todo, number)
-    verdict = folder / "verdict.json"
-    if not verdict.exists():
+    number = attempt or trail.last_attempt(session, todo)
+    verdict = exporting.verdict_of(exporting.rows_of(trail, session, todo, number))
+    if verdict is None:
         common.err(
             common.visible(f"there is no report of {session}/{todo}" + (f", attempt {attempt}" if attempt else ""))
         )
         raise typer.Exit(common.EXIT_NOT_FOUND)
-    report = Report.model_validate_json(verdict.read_bytes())
+    files = exporting.attempt_folder(store, verdict)
+    folder = common.evidence_folder(session, todo, number)
+    for edited in exporting.edited(folder, files):
+        common.err(common.visible(f"warning: {edited}; shown is what was filed"))
+    report = Report.model_validate_json(files["verdict.json"])
     if as_json:
-        common.emit_json(report)
+        common.emit_json(_names(files, report) if names else report)
         return
-    show_report(common.stdout, report, folder, page="", verbose=False)
-    common.stdout.print(Text("\nfiles", "bold"))
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        common.out(f"  {file.relative_to(folder)}  {file.stat().st_size} bytes")
+    if not names:
+        show_report(common.stdout, report, folder, page="", verbose=False)
+    _list(folder, files, report)
+
+
+def _list(folder: Path, files: Mapping[str, bytes], report: Report) -> None:
+    common.stdout.print(Text("\nfiles", "bold"), Text(common.visible(str(folder)), "dim"))
+    for name, data in sorted(files.items()):
+        common.out(f"  {name}  {len(data)} bytes")
     common.stdout.print(Text("\nevidence", "bold"))
-    for result_id, digest in [(c.id, c.evidence.id) for c in report.criteria] + [
-        (c.name, c.evidence) for c in report.checks
-    ]:
+    for result_id, digest in _ids(report).items():
         common.out(common.visible(f"  {result_id}  {digest or 'none'}"))
+
+
+def _names(files: Mapping[str, bytes], report: Report) -> dict[str, object]:
+    return {"files": {name: len(data) for name, data in sorted(files.items())}, "evidence": _ids(report)}
+
+
+def _ids(report: Report) -> dict[str, str]:
+    """The id of the evidence of each criterion and check."""
+    return {**{c.id: c.evidence.id for c in report.criteria}, **{c.name: c.evidence for c in report.checks}}
 
 
 def _show_blob(digest: str) -> None:

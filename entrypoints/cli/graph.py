@@ -29,6 +29,7 @@ def graph(
 
     Example: countersign graph examples/is_prime/order.yaml --format svg --output round.svg
     """
+    common.settings()  # whose secrets the order must not have
     chosen = read_order(order)
     nodes = in_order(nodes_of(chosen))
     if as_json:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
+import psutil
 import typer
 
 from entrypoints.cli import common
-from entrypoints.host_state import Files, HostState, Process, ensure_up, take_down
+from entrypoints.host_files import Files, HostState, Process
+from entrypoints.host_state import ensure_up, take_down
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable on stdout.")]
 
@@ -61,6 +63,7 @@ def _show(state: HostState, as_json: bool) -> None:
         "server_pid": _pid(state.server),
         "worker_pid": _pid(state.worker),
         "worker_restarts": state.worker_restarts,
+        "metrics": _metrics(state),
         "state_dir": str(common.settings().state_dir),
     }
     if as_json:
@@ -68,6 +71,21 @@ def _show(state: HostState, as_json: bool) -> None:
         return
     for name, value in facts.items():
         common.out(f"{name.replace('_', ' '):18}{value}")
+
+
+def _metrics(state: HostState) -> str:
+    """Where this host's worker serves them, if it is that worker that listens there."""
+    address = state.settings.get("metrics_address", "None")
+    if address == "None":
+        return "off"
+    worker = state.worker.find() if state.worker else None
+    port = int(address.rpartition(":")[2])
+    listening = worker is not None and any(
+        connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
+        for connection in worker.net_connections("tcp")
+    )
+    log = Files(common.settings().state_dir).log("worker")
+    return f"http://{address}/metrics" if listening else f"not served at {address}: {log} says why"
 
 
 def _pid(process: Process | None) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +19,7 @@ from adapters.survey.survey import survey
 from domain.errors import Cause, Malformed, Problem, Refused, Unavailable, WorkspaceRefused
 from domain.order import BaseRevision
 from entrypoints.cli import common
-from entrypoints.host_state import prepare_state_dir
+from entrypoints.state_dir import prepare_state_dir
 
 FOLDER, NAME = ".countersign", "order.yaml"
 
@@ -61,12 +62,10 @@ def init(
 
 
 def _directory(path: Path) -> Path:
-    try:
+    with suppress(OSError, ValueError, RuntimeError):  # what no folder can be named is no folder
         found = path.resolve()
         if found.is_dir():
             return found
-    except (OSError, ValueError, RuntimeError):
-        pass  # what no folder can be named is no folder; said below
     raise _malformed("DIRECTORY", f"{str(path)!r} is no directory", "expected a repository's folder")
 
 

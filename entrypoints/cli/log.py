@@ -1,18 +1,24 @@
-"""`countersign log`: the trail, shown and checked. It changes nothing."""
+"""`countersign log`: the trail, shown, checked, exported, and what was derived from it made anew. No row is changed."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from adapters.trail.chain import utc_text
-from domain.events import TrailCheck, TrailRow, line, plain
+from domain.event_lines import plain
+from domain.events import TrailCheck
+from domain.read_model import Difference
 from entrypoints.cli import common
+from entrypoints.cli.log_export import check_file, export
+from entrypoints.cli.log_show import show
 
 EXIT_FAULTS = 1
 
 app = typer.Typer(help="The trail: who did what, and whether it is still what was written.", no_args_is_help=True)
+app.command()(show)
+app.command()(export)
 
 
 @app.callback()
@@ -21,76 +27,88 @@ def log() -> None:
 
 
 @app.command()
-def show(
-    todo: Annotated[
-        str | None, typer.Argument(metavar="TODO", help="A todo: SESSION/TODO, or TODO of the session 'local'.")
-    ] = None,
-    session: Annotated[str | None, typer.Option(help="Only this session.")] = None,
-    attempt: Annotated[int | None, typer.Option(min=0, help="Only this attempt.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The rows as a JSON array on stdout.")] = False,
-) -> None:
-    """Show the trail's rows, the oldest first; everything when nothing is named.
-
-    With --json a row's hash is the SHA-256 of the row without it, in the form of RFC 8785.
-
-    Example: countersign log show local/wo-is-prime --attempt 1
-    """
-    session, name = _named(todo, session)
-    rows = list(common.open_trail().rows(session, name, attempt))
-    if not rows and (todo is not None or session is not None or attempt is not None):
-        wanted = "/".join(plain(part) for part in (session, name) if part is not None) or "any todo"
-        common.err(f"the trail has nothing of {wanted}" + (f", attempt {attempt}" if attempt is not None else ""))
-        raise typer.Exit(common.EXIT_NOT_FOUND)
-    if as_json:
-        common.emit_json([_as_hashed(row) for row in rows])
-        return
-    for row in rows:
-        common.out(line(row))
-
-
-@app.command()
 def verify(
+    exported: Annotated[
+        Path | None, typer.Argument(metavar="EXPORT", help="A file of `log export`, instead of this project's trail.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", metavar="EXPORT", help="The same: a file of `log export`.")
+    ] = None,
+    heads: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="For an EXPORT: a copy of heads.jsonl, which proves its last rows."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="What was found as JSON on stdout.")] = False,
 ) -> None:
     """Check that no row was changed, removed or added behind Countersign's back; exit code 1 if one was.
 
-    "tail unproven" is no fault: no head outside the database confirms the last rows of that session.
+    An EXPORT is checked offline, by nothing but the file. "tail unproven" is no fault: no head outside the database
+    (or the EXPORT) confirms the last rows of that session.
 
     Example: countersign log verify --json
+    Example: countersign log verify trail.jsonl --heads heads.jsonl
     """
-    check = common.open_trail().verify()
+    if exported and file and exported != file:
+        raise typer.BadParameter(f"two exports are named, {str(exported)!r} and {str(file)!r}: give one")
+    export_file = exported or file
+    if heads and not export_file:
+        raise typer.BadParameter("--heads goes with an EXPORT; the trail's own heads are looked at by themselves")
+    for given in (export_file, heads):
+        if given and not given.is_file():
+            raise typer.BadParameter(f"{common.visible(str(given))!r} is no file")
+    check = check_file(export_file, heads) if export_file else common.open_trail().verify()
     if as_json:
         common.emit_json(check)
     else:
-        _tell(check)
+        _tell(check, no_heads=export_file is not None and heads is None)
     if check.faults:
         raise typer.Exit(EXIT_FAULTS)
 
 
-def _named(todo: str | None, session: str | None) -> tuple[str | None, str | None]:
-    """Session and todo to look for; None for any. Bytes of the command line that are no text name nothing."""
-    for given in (todo, session):
-        if given and not given.isprintable() and any("\ud800" <= c <= "\udfff" for c in given):
-            raise typer.BadParameter(f"{given!r} is no text")
-    if todo is None:
-        return session, None
-    if "/" not in todo and session is not None:
-        return session, todo
-    named, name = common.split_todo(todo)
-    if session not in (None, named):
-        raise typer.BadParameter(f"{todo!r} is not of the session {session!r}", param_hint="--session")
-    return named, name
+@app.command()
+def rebuild(
+    check: Annotated[bool, typer.Option("--check", help="Repair nothing; exit code 1 when something differs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The differences as JSON on stdout.")] = False,
+) -> None:
+    """Derive the lists of sessions, todos and rounds anew from the trail, and say what in the stored ones differed.
+
+    Example: countersign log rebuild --check
+    """
+    found = common.open_trail().rebuild(repair=not check)
+    if as_json:
+        repaired = bool(found) and not check
+        common.emit_json({"differences": [each.model_dump(mode="json") for each in found], "repaired": repaired})
+    else:
+        for each in found:
+            common.out(_difference(each))
+        count = f"{len(found)} difference{'' if len(found) == 1 else 's'}"
+        common.out(count + (", repaired" if found and not check else ""))
+    if found and check:
+        raise typer.Exit(EXIT_FAULTS)
 
 
-def _as_hashed(row: TrailRow) -> dict[str, object]:
-    return {**row.model_dump(mode="json"), "timestamp": utc_text(row.timestamp)}
-
-
-def _tell(check: TrailCheck) -> None:
+def _tell(check: TrailCheck, *, no_heads: bool) -> None:
     for fault in check.faults:
         where = f"{plain(fault.session)}/{fault.sequence}" if fault.sequence else plain(fault.session)
         common.out(common.visible(f"{where if fault.session else 'trail'}: {fault.what}"))
-    for session in check.unproven:
-        common.out(f"{plain(session)}: tail unproven: no head outside the database confirms its last row")
+    if no_heads and check.unproven:
+        common.out(
+            "tails unproven: no file of heads was given (--heads), so rows may be missing at every session's end"
+        )
+    else:
+        for session in check.unproven:
+            common.out(f"{plain(session)}: tail unproven: no head outside the database confirms its last row")
     counts = [(check.rows, "row"), (check.sessions, "session"), (len(check.faults), "fault")]
     common.out(", ".join(f"{number} {word}{'' if number == 1 else 's'}" for number, word in counts))
+
+
+def _difference(difference: Difference) -> str:
+    """One line: which view, and its fields that differ, stored -> derived."""
+    name = "/".join(plain(part if isinstance(part, str) else str(part)) for part in difference.key)
+    where = f"{difference.table} {name}"
+    stored, derived = difference.stored, difference.derived
+    if stored is None or derived is None:
+        return f"{where}: {'missing' if stored is None else 'not in the trail'}"
+    fields = [key for key in {**stored, **derived} if stored.get(key) != derived.get(key)]
+    told = ", ".join(f"{key}={plain(stored.get(key))} -> {plain(derived.get(key))}" for key in fields)
+    return f"{where}: {told}"

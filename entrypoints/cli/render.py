@@ -15,7 +15,7 @@ from domain.decision import RoundOutcome
 from domain.feedback import RetryContext
 from domain.messages import Progress, Step
 from domain.report import CheckReport, CriterionReport, Report
-from entrypoints.cli.common import visible
+from entrypoints.cli.output import visible
 
 MARKS = {
     "waiting": ("·", "dim"),
@@ -61,7 +61,10 @@ class Watcher:
     def see(self, progress: Progress) -> None:
         """Take in how things stand."""
         if self._live:
-            self._live.update(_progress_table(progress.steps))
+            table = _progress_table(progress.steps)
+            if progress.waits:
+                table.add_row(_waits_text(progress.waits))
+            self._live.update(table)
             return
         for step in _as_told(progress.steps):
             key = f"{step.parent}/{step.id}"
@@ -69,6 +72,9 @@ class Watcher:
             if stands != self._last.get(key, "waiting "):
                 self._last[key] = stands
                 self._console.print(_step_text(step))
+        if progress.waits and progress.waits != self._last.get("waits"):
+            self._console.print(_waits_text(progress.waits))
+        self._last["waits"] = progress.waits
 
 
 def _as_told(steps: Iterable[Step]) -> list[Step]:
@@ -86,6 +92,10 @@ def _progress_table(steps: Iterable[Step]) -> Table:
                 if child.parent == step.id:
                     table.add_row(_step_text(child))
     return table
+
+
+def _waits_text(why: str) -> Text:
+    return Text(f"… waits: {_one_line(why)}", "yellow")
 
 
 def _step_text(step: Step) -> Text:

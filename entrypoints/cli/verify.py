@@ -22,7 +22,7 @@ from domain.report import Report
 from entrypoints import rounds
 from entrypoints.cli import common
 from entrypoints.cli.render import Watcher, show_report
-from entrypoints.client import LOCAL_SESSION
+from entrypoints.names import LOCAL_SESSION
 
 EXIT_CODES = {
     RoundOutcome.VERIFIED: 0,

@@ -200,6 +200,25 @@ class TestFolder:
         after = blob_file(tmp_path, digest).stat()
         assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
+    @pytest.mark.parametrize("way", ["put", "bulk", "stream", "recall"])
+    @pytest.mark.parametrize(("seconds", "renewed"), [(folder.FRESH - 60, False), (folder.FRESH + 60, True)])
+    def test_what_is_used_again_after_a_while_counts_as_new(
+        self, folder_store: FolderStore, tmp_path: Path, way: str, seconds: float, renewed: bool
+    ) -> None:
+        path = blob_file(tmp_path, folder_store.put(b"evidence"))
+        folder_store.remember(KEY, b"memory")
+        path = tmp_path / "evidence" / "memo" / KEY if way == "recall" else path
+        then = time.time() - seconds
+        os.utime(path, (then, then))
+        if way == "put":
+            folder_store.put(b"evidence")
+        elif way == "recall":
+            folder_store.recall(KEY)
+        else:
+            with folder_store.bulk() as bulk:
+                bulk.add((b"evidence",) if way == "bulk" else [b"evi", b"dence"])
+        assert (time.time() - path.stat().st_mtime < 30) is renewed
+
     @pytest.mark.parametrize("at_once", [3, 300])
     def test_no_blob_of_a_bulk_has_its_name_before_all_are_synced(
         self, folder_store: FolderStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
@@ -271,12 +290,15 @@ class TestFolder:
         self, folder_store: FolderStore, tmp_path: Path
     ) -> None:
         staging = tmp_path / "evidence/blobs/.staging"
-        for name in ("dead", "alive"):
-            (staging / name).mkdir()
-        two_days_ago = time.time() - 2 * 86400
-        os.utime(staging / "dead", (two_days_ago, two_days_ago))
-        FolderStore(tmp_path / "evidence")
-        assert [p.name for p in staging.iterdir()] == ["alive"]
+        (staging / "dead").mkdir()
+        (staging / "dead/part").write_bytes(b"half")
+        with folder_store.bulk() as bulk:
+            digest = bulk.add((b"a", b"b"))
+            FolderStore(tmp_path / "evidence")
+            (alive,) = staging.iterdir()
+            assert alive.name != "dead"
+        assert folder_store.get(digest) == b"ab"
+        assert not list(staging.iterdir())
 
     @pytest.mark.parametrize(
         ("number", "cause"),

@@ -7,10 +7,12 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from adapters.trail import chain, proof
+from adapters.trail import chain, proof, views
 from adapters.trail.heads import Head
 from domain.errors import Unavailable
-from domain.events import TrailCheck, TrailEntry, TrailRef, TrailRow
+from domain.events import RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
+from domain.ports import EVERYTHING
+from domain.read_model import Difference, State, differences, fold
 
 
 @dataclass
@@ -20,6 +22,7 @@ class Memory:
     store_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     rows: dict[tuple[str, int], TrailRow] = field(default_factory=dict)
     recorded: list[Head] = field(default_factory=list)
+    state: State = field(default_factory=State)
     trouble: Unavailable | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -42,21 +45,18 @@ class MemoryTrail:
             if stored and not chain.same_body(entry, stored):
                 raise ValueError(f"event {entry.ordinal} of {entry.workflow_id!r} is stored with another body")
             row = stored or self._add(entry)
-            self.memory.rows[key] = row
             head = Head(store=self.memory.store_id, session=row.session, sequence=row.sequence, hash=row.hash)
             self.memory.recorded.append(head)
         return chain.ref(row)
 
-    def rows(
-        self, session: str | None = None, todo: str | None = None, attempt: int | None = None
-    ) -> Iterator[TrailRow]:
+    def rows(self, wanted: RowFilter = EVERYTHING) -> Iterator[TrailRow]:
         self._trouble()
         for row in self._sorted():
-            if session in (None, row.session) and todo in (None, row.todo_id) and attempt in (None, row.attempt):
+            if _is_wanted(row, wanted):
                 yield row
 
     def last_attempt(self, session: str, todo: str) -> int:
-        return max((row.attempt for row in self.rows(session, todo)), default=0)
+        return max((row.attempt for row in self.rows(RowFilter(session=session, todo=todo))), default=0)
 
     def verify(self) -> TrailCheck:
         self._trouble()
@@ -65,9 +65,30 @@ class MemoryTrail:
         records.sort(key=lambda record: (record["session"], -int(record["sequence"])))
         return proof.judge(records, list(ends.values()), self.memory.recorded, ())
 
+    def state(self, session: str | None = None, todo: str | None = None) -> State:
+        self._trouble()
+        kept = self.memory.state
+        return State(
+            sessions=tuple(view for view in kept.sessions if session in (None, view.session)),
+            todos=tuple(view for view in kept.todos if session in (None, view.session) and todo in (None, view.todo)),
+            rounds=tuple(view for view in kept.rounds if session in (None, view.session) and todo in (None, view.todo)),
+        )
+
+    def rebuild(self, repair: bool = True) -> tuple[Difference, ...]:
+        self._trouble()
+        derived = fold(self._sorted())
+        found = differences(self.memory.state, derived)
+        if repair:
+            self.memory.state = derived
+        return found
+
     def _add(self, entry: TrailEntry) -> TrailRow:
         before = [row for row in self._sorted() if row.session == entry.session]
-        return chain.seal(entry, len(before) + 1, before[-1].hash if before else chain.GENESIS)
+        row = chain.seal(entry, len(before) + 1, before[-1].hash if before else chain.GENESIS)
+        views.writes(entry)
+        self.memory.rows[entry.workflow_id, entry.ordinal] = row
+        self.memory.state = fold(self._sorted())
+        return row
 
     def _sorted(self) -> list[TrailRow]:
         return sorted(self.memory.rows.values(), key=lambda row: (row.session, row.sequence))
@@ -75,3 +96,16 @@ class MemoryTrail:
     def _trouble(self) -> None:
         if self.memory.trouble:
             raise self.memory.trouble
+
+
+def _is_wanted(row: TrailRow, wanted: RowFilter) -> bool:
+    return (
+        wanted.session in (None, row.session)
+        and wanted.todo in (None, row.todo_id)
+        and wanted.attempt in (None, row.attempt)
+        and (not wanted.actions or row.action in wanted.actions)
+        and (not wanted.roles or row.actor.role in wanted.roles)
+        and (wanted.since is None or row.timestamp >= wanted.since)
+        and (wanted.until is None or row.timestamp < wanted.until)
+        and row.sequence > wanted.after.get(row.session, 0)
+    )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from adapters.checkers import checkers
+from adapters.checkers.registry import checkers
 from adapters.sandbox import DockerSandbox
 from domain.checks import Item, Outcome
 from domain.criteria import Criterion

@@ -72,7 +72,7 @@ def test_a_set_up_that_fails_is_no_verdict_and_shows_no_secret(shared: Project) 
     result = shared.run("verify", order, "--json", TOKEN=SECRET)
     assert result.returncode == 3
     assert "exit code 7" in result.stdout
-    assert "told [TOKEN]" in result.stdout
+    assert "told [secret TOKEN]" in result.stdout
     assert SECRET not in result.stdout + result.stderr
 
 

@@ -192,7 +192,7 @@ class TestWhatItSees:
         assert "HTTPS_PROXY" not in json.dumps(workshop.config(image.id))
         workshop.api.remove_image(image.reference)
         refused = await workshop.refusal('echo "$HTTPS_PROXY"; false')
-        assert "[HTTPS_PROXY]" in refused.reason
+        assert "[secret HTTPS_PROXY]" in refused.reason
         assert "proxy-password" not in str(refused)
 
 
@@ -304,9 +304,11 @@ class TestSecrets:
         refused = await workshop.refusal(command, "echo never", secrets=("TOKEN",))
         assert refused.cause is Cause.SETUP_FAILED
         assert refused.reason.startswith('environment.setup: `echo "it is $TOKEN"; printf')
-        assert refused.reason.endswith("ended with exit code 7: it is [TOKEN] / [TOKEN] / really [TOKEN]")
+        assert refused.reason.endswith(
+            "ended with exit code 7: it is [secret TOKEN] / [secret TOKEN] / really [secret TOKEN]"
+        )
         assert workshop.said[1].startswith('setup 2/3: echo "it is $TOKEN"')
-        assert workshop.said[-1] == "setup 2/3: really [TOKEN]"
+        assert workshop.said[-1] == "setup 2/3: really [secret TOKEN]"
         everything = str(refused) + "".join(workshop.said)
         assert token not in everything
         assert base64.b64encode(token.encode()).decode()[:12] not in everything

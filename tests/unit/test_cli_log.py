@@ -1,18 +1,21 @@
-"""`countersign log`: what it prints, and its exit codes, over a trail in memory."""
+"""`countersign log show`: what it prints, and its exit codes, over a trail in memory."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from datetime import UTC, datetime
+import re
+import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 import rfc8785
 from typer.testing import CliRunner, Result
 
-from domain.events import HARNESS, TrailEntry
+from domain.events import HARNESS, Actor, TrailEntry
 from entrypoints.cli import common, log
+from entrypoints.cli.log_filter import moment_of
 from tests.fakes.trail import Memory, MemoryTrail
 
 AT = datetime(2026, 1, 15, 10, 5, 1, tzinfo=UTC)
@@ -127,40 +130,147 @@ def test_hostile_rows_stay_one_line(memory: Memory) -> None:
     assert shown.rstrip("\n").isprintable()
 
 
-def test_a_trail_in_order(three: Memory) -> None:
-    result = run("verify")
-    assert (result.exit_code, result.stdout) == (0, "3 rows, 2 sessions, 0 faults\n")
-    assert json.loads(run("verify", "--json").stdout) == {"rows": 3, "sessions": 2, "faults": [], "unproven": []}
+@pytest.fixture
+def day(memory: Memory) -> Memory:
+    """A round at noon UTC, a check of it a minute later, its verdict at one, an override now."""
+    trail = MemoryTrail(memory)
+    noon = datetime(2026, 1, 15, 12, tzinfo=UTC)
+    ada = Actor(role="human", identity="ada")
+    after = {"status": "claimed", "review_status": "auditing"}
+    rows: list[dict[str, Any]] = [
+        {"action": "verification_started", "actor": ada, "payload": {"attempt": 1}, "timestamp": noon, "after": after},
+        {
+            "action": "check_completed",
+            "payload": {"check": "tests", "passed": True, "exit_code": 0, "duration_ms": 9, "outcome": "passed"},
+            "timestamp": noon + timedelta(minutes=1),
+        },
+        {"timestamp": noon + timedelta(hours=1)},
+        {
+            "action": "human_override",
+            "actor": ada,
+            "payload": {"kind": "check", "reason": "seen"},
+            "timestamp": datetime.now(UTC),
+            "session": "other",
+        },
+    ]
+    for ordinal, fields in enumerate(rows):
+        trail.append(entry(ordinal, **fields))
+    return memory
 
 
-def test_a_fault_is_a_line_and_exit_code_1(three: Memory) -> None:
-    three.rows["w", 1] = three.rows["w", 1].model_copy(update={"attempt": 7})
-    result = run("verify")
-    assert result.exit_code == 1
+VERDICT, OVERRIDE = "audit_completed", "human_override"
+ROUND = ["verification_started", "check_completed", VERDICT]
+
+
+def actions(*arguments: str) -> list[str]:
+    result = run("show", *arguments, "--json")
+    assert result.exit_code == 0, result.stderr
+    return [row["action"] for row in json.loads(result.stdout)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["--action", "check_completed"], ["check_completed"]),
+        (["--actions", "CHECK,audit_completed"], ["check_completed", VERDICT]),
+        (["--action", "CHECK", "--action", "TODO_VERIFY"], ["check_completed", VERDICT]),
+        (["--action", "verify.verdict"], [VERDICT]),
+        (["--action", "HumanOverride"], [OVERRIDE]),
+        (["--actor", "human"], ["verification_started", OVERRIDE]),
+        (["--actor", "human,harness", "--session", "local"], ROUND),
+        (["--actor", "auditor"], []),
+        (["--since", "2026-01-15T12:01:00Z", "--until", "2026-01-15T13:00:00Z"], ["check_completed"]),
+        (["--since", "2026-01-15T12:01"], ["check_completed", VERDICT, OVERRIDE]),
+        (["--since", "2026-01-15T13:01:00+01:00", "--session", "local"], ["check_completed", VERDICT]),
+        (["--since", "2h"], [OVERRIDE]),
+        (["--until", "2h"], ROUND),
+        (["--until", "2026-01-16"], ROUND),
+        (["--last", "2"], [VERDICT, OVERRIDE]),
+        (["--last", "2", "--session", "local"], ["check_completed", VERDICT]),
+        (["--last", "0"], []),
+        (["local/abc123", "--since", "0s"], []),
+    ],
+    ids=str,
+)
+def test_rows_can_be_picked(day: Memory, arguments: list[str], found: list[str]) -> None:
+    assert actions(*arguments) == found
+
+
+def test_the_last_of_several_sessions_is_the_last_by_time(memory: Memory) -> None:
+    for ordinal, session in enumerate(["b", "c", "a"]):
+        MemoryTrail(memory).append(entry(ordinal, session=session, timestamp=AT + timedelta(hours=ordinal)))
+    rows = json.loads(run("show", "--last", "2", "--json").stdout)
+    assert [row["session"] for row in rows] == ["c", "a"]
+
+
+def test_a_time_without_a_zone_is_utc_wherever_the_user_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    noon = datetime(2026, 1, 15, 12, tzinfo=UTC)
+    monkeypatch.setenv("TZ", "XYZ+9")
+    time.tzset()
+    try:
+        assert moment_of("2026-01-15T12:00", AT, "--since") == noon
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--action", "check_complete"], "did you mean check_completed"),
+        (["--action", "zzzzzz"], "expected one of session_created"),
+        (["--action", ""], "is no event"),
+        (["--actor", "robot"], "expected one of worker, auditor"),
+        (["--since", "yesterday"], "expected a time such as 2026-01-15T10:05:00Z"),
+        (["--until", "2026-13-01"], "--until"),
+        (["--since", "999999999w"], "is no time"),
+        (["--names", "pirate"], "expected one of auditor, authority, pipeline"),
+        (["--last", "-1"], "--last"),
+        (["--follow", "--until", "2h"], "--until ends what --follow goes on with"),
+    ],
+    ids=str,
+)
+def test_nonsense_is_a_mistake(day: Memory, arguments: list[str], told: str) -> None:
+    result = run("show", *arguments)
+    assert (result.exit_code, result.stdout) == (common.EXIT_MALFORMED, "")
+    assert told in re.sub(r"[\s│]+", " ", result.stderr)
+
+
+def test_events_in_the_authoritys_words(day: Memory) -> None:
+    result = run("show", "--names", "authority", "--session", "local")
     assert result.stdout == (
-        "local/2: row 2 is not the row that was written: its hash does not match its content\n"
-        "3 rows, 2 sessions, 1 fault\n"
+        "2026-01-15T12:00:00Z VerificationStarted task_id=abc123 attempt_id=local/abc123/1\n"
+        "2026-01-15T12:01:00Z CheckCompleted check_name=tests task_id=abc123 attempt_id=local/abc123/1 "
+        "passed=true exit_code=0 duration_ms=9\n"
+        "2026-01-15T13:00:00Z VerificationCompleted task_id=abc123 attempt_id=local/abc123/1\n"
     )
-    found = json.loads(run("verify", "--json").stdout)
-    assert [(fault["session"], fault["sequence"]) for fault in found["faults"]] == [("local", 2)]
-    assert run("verify", "--json").exit_code == 1
+    assert result.stderr == ""
 
 
-def test_an_unproven_tail_is_said_and_no_fault(three: Memory) -> None:
-    three.recorded.pop()
-    result = run("verify")
-    assert result.exit_code == 0
-    assert result.stdout == (
-        "other: tail unproven: no head outside the database confirms its last row\n3 rows, 2 sessions, 0 faults\n"
-    )
+def test_what_has_no_name_is_counted_on_stderr(day: Memory) -> None:
+    for form in ([], ["--json"]):
+        result = run("show", "--names", "pipeline", *form)
+        assert result.stderr == "1 event has no name in the vocabulary 'pipeline': left out\n"
+        assert OVERRIDE not in result.stdout
+    assert [event["event"] for event in json.loads(result.stdout)] == [
+        "verify.started",
+        "verify.test_executed",
+        "verify.verdict",
+    ]
 
 
-def test_a_session_cannot_forge_a_line_of_the_answer(memory: Memory) -> None:
-    MemoryTrail(memory).append(entry(0, session="x\n9 rows, 1 session, 0 faults"))
-    memory.recorded.clear()
-    assert run("verify").stdout.count("\n") == 2
+def test_events_in_the_auditors_words(day: Memory) -> None:
+    shown = run("show", "--names", "auditor", "--session", "local").stdout
+    assert shown.splitlines()[::2] == [
+        "2026-01-15T12:00:00Z audit_started id=abc123 attempt=1 actor=human",
+        "2026-01-15T13:00:00Z audit_completed id=abc123 result=PASS criteria=[ruff_exit_zero] actor=auditor",
+    ]
+    (override,) = json.loads(run("show", "--names", "auditor", "--session", "other", "--json").stdout)
+    assert override.keys() == {
+        *("event_id", "timestamp", "todo_id", "actor", "action", "before_state", "after_state", "payload")
+    }
 
 
-@pytest.mark.parametrize("command", ["show", "verify"])
+@pytest.mark.parametrize("command", ["show", "verify", "export", "rebuild"])
 def test_help_has_an_example(command: str) -> None:
     assert f"Example: countersign log {command}" in run(command, "--help").stdout

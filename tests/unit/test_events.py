@@ -1,4 +1,4 @@
-"""A trail's row as a line for people: its shape, and that nothing hostile reaches the terminal through it."""
+"""The union of events: the table covers every action, holds writers to it, and shows each row as one safe line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from domain.events import LABELS, Action, Actor, TrailRow, line, plain
+from domain.checks import Outcome
+from domain.event_kinds import KINDS, problems
+from domain.event_lines import LABELS, line, plain
+from domain.events import Action, Actor, Role, TrailEntry, TrailRow
 
 AT = datetime(2026, 1, 15, 10, 5, 1, 987654, tzinfo=UTC)
 
@@ -40,9 +44,23 @@ def test_a_line_has_the_shape_of_the_seeds_example() -> None:
 
 @pytest.mark.parametrize("action", get_args(Action))
 def test_every_action_has_a_label_of_its_own(action: Action) -> None:
-    assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", LABELS[action][0])
-    assert sum(label == LABELS[action][0] for label, _ in LABELS.values()) == 1
-    assert LABELS[action][0] in line(row(action=action)).split()
+    assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", KINDS[action].label)
+    assert LABELS[KINDS[action].label] == action
+    assert KINDS[action].label in line(row(action=action)).split()
+
+
+def test_the_table_is_about_the_actions_and_no_others() -> None:
+    assert set(KINDS) == set(get_args(Action))
+    assert len(LABELS) == len(KINDS)
+
+
+@pytest.mark.parametrize("action", get_args(Action))
+def test_a_kind_is_whole(action: Action) -> None:
+    kind = KINDS[action]
+    assert kind.what[0].isupper() or kind.what.startswith(("pending", "in_progress", "claimed"))
+    assert kind.actors
+    assert set(kind.actors) <= set(get_args(Role))
+    assert set(kind.shown) <= set(kind.payload.model_fields), "what is shown is in the payload"
 
 
 def test_fields_come_in_the_labels_order_and_only_those() -> None:
@@ -66,6 +84,28 @@ def test_what_is_empty_is_left_out_and_zero_and_false_are_not() -> None:
     assert "outcome=" not in shown
     assert "code=[]" not in shown
     assert "exit_code=0 duration_ms=false" in shown
+
+
+def test_a_row_of_a_session_names_the_session() -> None:
+    shown = line(row(todo_id="", action="paused", payload={"reason": "lunch"}, actor=Actor(role="human")))
+    assert shown == "2026-01-15T10:05:01Z PAUSE session=local reason=lunch actor=human"
+
+
+def test_the_tool_call_behind_a_row_is_shown() -> None:
+    shown = line(row(action="todo_claimed", payload={"evidence": ["e1"]}, tool_call_id="xyz789"))
+    assert shown.endswith(" TODO_CLAIM id=abc123 evidence=[e1] tool_call_id=xyz789 actor=harness")
+
+
+def test_a_row_of_another_version_is_read_and_shown() -> None:
+    newer = row(action="todo_teleported", payload={"where": "x"})
+    assert line(newer) == "2026-01-15T10:05:01Z TODO_TELEPORTED id=abc123 actor=harness"
+    assert line(row(action="check_completed", payload={"check": {"id": 1}, "shape": "new"})).count("CHECK") == 1
+    assert TrailRow.model_validate(newer.model_dump()) == newer
+
+
+def test_what_a_newer_version_wrote_cannot_be_appended() -> None:
+    with pytest.raises(ValidationError):
+        TrailEntry.model_validate(row(action="todo_teleported").model_dump())
 
 
 def test_times_are_shown_in_utc() -> None:
@@ -124,6 +164,65 @@ def test_hostile_values_never_reach_the_terminal(todo: str, identity: str, text:
     assert shown.isprintable(), "one line, nothing that steers"
     outside = re.sub(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "Q", shown)
     assert re.fullmatch(
-        r"2026-01-15T10:05:01Z TODO_VERIFY id=\S*( result=\S+)? criteria=\[[^=\[\]]*\](?: reasons=\S+)? actor=\S+",
+        r"2026-01-15T10:05:01Z TODO_VERIFY (?:id|session)=\S+( result=\S+)?"
+        r" criteria=\[[^=\[\]]*\](?: reasons=\S+)? actor=\S+",
         outside,
     ), "no value passes for another field"
+
+
+CHECKED: dict[str, Any] = {
+    "check": "tests",
+    "outcome": "passed",
+    "passed": True,
+    "code": "ok",
+    "exit_code": 0,
+    "duration_ms": 12,
+    "required": True,
+    "evidence": "e" * 64,
+}
+
+
+def wrong(**fields: Any) -> tuple[str, ...]:
+    body = row(**{"action": "check_completed", "payload": CHECKED, **fields}).model_dump()
+    return problems(TrailEntry.model_validate(body))
+
+
+def test_an_event_as_it_is_written_is_in_order() -> None:
+    assert wrong() == ()
+    assert wrong(payload={**CHECKED, "exit_code": None}) == ()
+    assert wrong(payload={**CHECKED, "outcome": Outcome.FAILED}, after={"status": "claimed", "position": 3}) == ()
+    assert wrong(action="paused", todo_id="", payload={}, actor=Actor(role="human"), after={"status": "paused"}) == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"payload": {**CHECKED, "passed": "yes"}}, "payload.passed: "),
+        ({"payload": {**CHECKED, "duration_ms": 1.5}}, "payload.duration_ms: "),
+        ({"payload": {**CHECKED, "duration_ms": None}}, "payload.duration_ms: "),
+        ({"payload": {**CHECKED, "outcome": "fine"}}, "payload.outcome: "),
+        ({"payload": {k: v for k, v in CHECKED.items() if k != "evidence"}}, "payload.evidence: Field required"),
+        ({"payload": {**CHECKED, "note": ""}}, "payload.note: "),
+        ({"actor": Actor(role="human")}, "actor: human, expected one of harness"),
+        ({"after": {"status": "done"}}, "after.status: 'done' is none"),
+        ({"before": {"review_status": ["auditing"]}}, "before.review_status: ['auditing'] is none"),
+        ({"before": {"status": "paused"}}, "before.status: 'paused' is none"),
+        ({"action": "snapshot_frozen", "actor": Actor(role="system"), "payload": {}}, "payload: Value error, either"),
+        (
+            {
+                "action": "snapshot_frozen",
+                "actor": Actor(role="system"),
+                "payload": {"head": "h", "base": "b", "error": "e"},
+            },
+            "payload: Value error, either",
+        ),
+        (
+            {"action": "environment_ready", "actor": Actor(role="system"), "payload": {"image": "x"}},
+            "payload: Value error",
+        ),
+        ({"action": "deleted", "todo_id": "", "payload": {}}, "actor: harness, expected one of human, unattributed"),
+    ],
+)
+def test_a_writer_that_does_not_keep_to_the_table_is_told(fields: dict[str, Any], told: str) -> None:
+    (problem,) = wrong(**fields)
+    assert problem.startswith(f"{fields.get('action', 'check_completed')}: {told}")

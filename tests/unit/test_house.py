@@ -6,6 +6,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -73,10 +74,10 @@ def required() -> dict[str, str]:
     table = project()
     lines = [
         *table["project"]["dependencies"],
-        *table["project"]["optional-dependencies"]["dev"],
+        *chain.from_iterable(table["project"]["optional-dependencies"].values()),
         *table["build-system"]["requires"],
     ]
-    return dict(line.split("==") for line in lines)
+    return dict(re.sub(r"\[.*\]", "", line).split("==") for line in lines)
 
 
 def locked(name: str) -> dict[str, tuple[str, int]]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NO_LAYER = {"tests", "examples", "docs", "scripts", "sandbox_images"}
+NO_LAYER = {"tests", "examples", "docs", "scripts", "sandbox_images", "bench"}
 MODULES_ABOVE = {"worker"}
 """Modules, not packages: import-linter cannot place them, so the tests here do."""
 

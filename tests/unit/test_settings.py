@@ -41,6 +41,13 @@ max_total_bytes = 30
 [host]
 idle_timeout = 40
 drain_timeout = 0
+[telemetry]
+log_format = "json"
+log_level = "debug"
+metrics_address = "127.0.0.1:9464"
+otel = true
+[secrets]
+names = ["API_KEY", "OTHER_KEY"]
 """
 
 
@@ -123,6 +130,10 @@ class TestWhatOverrulesWhat:
             max_total_bytes=1024 * MIB,
             idle_timeout=900.0,
             drain_timeout=30.0,
+            log_format="auto",
+            log_level="info",
+            metrics_address=None,
+            otel=False,
         )
         assert not found.remote
         assert not state.exists(), "reading settings makes no folder"
@@ -145,6 +156,7 @@ class TestWhatOverrulesWhat:
             "temporal_namespace": "team",
             "temporal_binary": None,
             "database_url": "postgresql://db/trail",
+            "database_owner_url": None,
             "evidence_dir": project / "evidence",
             "docker_host": "tcp://engine:2375",
             "parallelism": 3,
@@ -157,6 +169,11 @@ class TestWhatOverrulesWhat:
             "max_total_bytes": 30,
             "idle_timeout": 40.0,
             "drain_timeout": 0.0,
+            "log_format": "json",
+            "log_level": "debug",
+            "metrics_address": "127.0.0.1:9464",
+            "otel": True,
+            "secrets": ("API_KEY", "OTHER_KEY"),
         }
         assert found.remote
 
@@ -169,6 +186,7 @@ class TestWhatOverrulesWhat:
             "temporal_namespace": "other",
             "temporal_binary": "/other",
             "database_url": "sqlite:////other.db",
+            "database_owner_url": "postgresql://owner@db/trail",
             "evidence_dir": "other/evidence",
             "docker_host": "unix:///other",
             "parallelism": "7",
@@ -181,6 +199,11 @@ class TestWhatOverrulesWhat:
             "max_total_bytes": "73",
             "idle_timeout": "7.5",
             "drain_timeout": "8",
+            "log_format": "console",
+            "log_level": "error",
+            "metrics_address": "[::1]:9465",
+            "otel": "off",
+            "secrets": "THIRD_KEY,FOURTH_KEY",
         }
         for name, value in values.items():
             monkeypatch.setenv(f"COUNTERSIGN_{name.upper()}", value)
@@ -198,6 +221,8 @@ class TestWhatOverrulesWhat:
             "max_total_bytes": 73,
             "idle_timeout": 7.5,
             "drain_timeout": 8.0,
+            "otel": False,
+            "secrets": ("THIRD_KEY", "FOURTH_KEY"),
         }
 
     def test_a_moved_state_moves_what_is_in_it(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,7 +351,7 @@ class TestTheFile:
             len(table.model_fields) for table in tables if isinstance(table, type) and hasattr(table, "model_fields")
         )
         assert keys == len(Settings.model_fields) - len(
-            {"project", "state_dir", "temporal_profile", "temporal_binary", "github_token"}
+            {"project", "state_dir", "temporal_profile", "temporal_binary", "github_token", "database_owner_url"}
         )
 
     @settings(max_examples=100, deadline=2000, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -356,8 +381,9 @@ class TestVariables:
             ("COUNTERSIGN_IDLE_TIMEOUT", "nan", "the text 'nan', expected seconds: a number above 0"),
             ("COUNTERSIGN_DRAIN_TIMEOUT", "-1", "the text '-1', expected seconds: a number, at least 0"),
             ("COUNTERSIGN_DATABASE_URL", "trail.db", "'trail.db' is no URL, expected sqlite:////ABSOLUTE/PATH"),
+            ("COUNTERSIGN_DATABASE_URL", "me:pw@db/trail", "the text, which may have a password in it, is no URL"),
             ("COUNTERSIGN_STATE_DIR", "~nobody-of-that-name/x", "the text '~nobody-of-that-name/x', expected a path"),
-            ("COUNTERSIGN_API_ALLOW", "[", "starts as JSON and is none, expected a JSON list, or URLs with commas"),
+            ("COUNTERSIGN_API_ALLOW", "[", "starts as JSON and is none, expected a JSON list, or parts with commas"),
             ("COUNTERSIGN_API_ALLOW", "[5]", "the number 5, expected URLs such as https://service.example/v1"),
             ("COUNTERSIGN_API_ALLOW", "https://a.example,b", "'b' is no address of a service, expected a URL such as"),
             ("COUNTERSIGN_GITHUB_URL", "x", "'x' is no address of a service, expected a URL such as"),

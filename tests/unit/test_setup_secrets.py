@@ -37,19 +37,19 @@ def masked(data: bytes, cuts: list[int], secrets: Secrets = SECRETS) -> bytes:
     ],
 )
 def test_every_spelling_is_masked(spelling: bytes) -> None:
-    assert SECRETS.mask(f"it is {spelling.decode()}.") == "it is [TOKEN]."
+    assert SECRETS.mask(f"it is {spelling.decode()}.") == "it is [secret TOKEN]."
 
 
 @pytest.mark.parametrize("user", ["", "a", "ab", "abc"])
 def test_base64_of_more_than_the_secret(user: str) -> None:
     encoded = base64.b64encode(user.encode() + VALUE + b"!").decode()
-    assert "[TOKEN]" in SECRETS.mask(encoded)
-    assert len(SECRETS.mask(encoded)) <= len("[TOKEN]") + 2 * len(user) + 4
+    assert "[secret TOKEN]" in SECRETS.mask(encoded)
+    assert len(SECRETS.mask(encoded)) <= len("[secret TOKEN]") + 2 * len(user) + 4
 
 
 def test_the_lines_of_a_key_are_masked_alone() -> None:
-    assert SECRETS.mask("MIIabcdefgh") == "[KEY]"
-    assert SECRETS.mask("-----BEGIN-----\nMIIabcdefgh\nxyz\n-----END KEY-----") == "[KEY]"
+    assert SECRETS.mask("MIIabcdefgh") == "[secret KEY]"
+    assert SECRETS.mask("-----BEGIN-----\nMIIabcdefgh\nxyz\n-----END KEY-----") == "[secret KEY]"
 
 
 def test_an_empty_secret_hides_nothing() -> None:
@@ -68,7 +68,7 @@ def test_pieces_change_nothing(parts: list[bytes], cuts: list[int]) -> None:
 
 def test_of_two_secrets_the_longer_counts() -> None:
     secrets = Secrets({"SHORT": b"hunter2", "LONG": b"hunter2hunter3"})
-    assert masked(b"a hunter2hunter3 b hunter2", [9, 12], secrets) == b"a [LONG] b [SHORT]"
+    assert masked(b"a hunter2hunter3 b hunter2", [9, 12], secrets) == b"a [secret LONG] b [secret SHORT]"
 
 
 def test_what_cannot_be_a_secret_is_shown_at_once() -> None:
@@ -118,4 +118,7 @@ def test_a_name_that_is_no_utf_8() -> None:
 
 
 def test_a_secret_in_a_name() -> None:
-    assert found(tar(("MIIabcdefgh", b"", ""), (quote(VALUE), b"", "")), {f"/{quote(VALUE)}"}) == ("TOKEN", "/[TOKEN]")
+    assert found(tar(("MIIabcdefgh", b"", ""), (quote(VALUE), b"", "")), {f"/{quote(VALUE)}"}) == (
+        "TOKEN",
+        "/[secret TOKEN]",
+    )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import rfc8785
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adapters.trail import chain, proof
@@ -67,6 +67,30 @@ def test_hashes_stay_what_they_are() -> None:
     """A trail that was written by an older version must still be in order under a newer one."""
     assert WRITTEN[0].event_id == "3724eee8-4ecf-5a1c-9768-a1ffb1aea6ff"
     assert WRITTEN[0].hash == "981a995e53c823ec722f592533ba2c12756a03afa9ee861e1c085e98c9e194ef"
+
+
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=8) | st.text(
+    st.characters(max_codepoint=127), max_size=8
+)
+NUMBERS = st.integers() | st.integers(-(2**53), 2**53) | st.floats()
+VALUES = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(value=VALUES)
+@example(value={"a": ["\ud800"]})
+@example(value={"\uffff": 1, "\U00010000": 2})
+def test_the_quick_way_to_canonical_json_writes_what_the_library_writes(value: Any) -> None:
+    try:
+        expected = rfc8785.dumps(value).decode()
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError):
+        with pytest.raises(ValueError):
+            chain.canonical(value)
+    else:
+        assert chain.canonical(value) == expected
 
 
 def test_what_was_written_is_in_order() -> None:

@@ -23,12 +23,13 @@ from activities.trail import TrailActivities
 from domain.base import canonical_json
 from domain.checks import Item, Observation, Outcome
 from domain.criteria import CRITERION_TYPES
-from domain.events import Actor
+from domain.event_kinds import problems
+from domain.events import Actor, TrailEntry, TrailRef
 from domain.messages import FreezeInput, Frozen, Image, RoundInput, ScopeInput, ScopeResult, SetupInput
 from domain.order import Order
 from domain.ports import CheckContext, Finding, ProbeRequest, Progress, RunRequest, Served
 from domain.scope import ScopeReport, Violation
-from entrypoints.embedded import server_binary
+from entrypoints.temporal_binary import server_binary
 from tests.fakes.evidence import MemoryStore
 from tests.fakes.trail import MemoryTrail
 from workflows.options import SANDBOX_QUEUE, SEARCH_ATTRIBUTES, WORKFLOWS_QUEUE, workspace_queue
@@ -156,6 +157,14 @@ class ScriptedPorts:
         return answer
 
 
+class StrictTrail(MemoryTrail):
+    """A trail that takes only what the table of events allows."""
+
+    def append(self, entry: TrailEntry) -> TrailRef:
+        assert problems(entry) == ()
+        return super().append(entry)
+
+
 @dataclass
 class House:
     """A server, a worker on it, and what its ports did."""
@@ -209,7 +218,7 @@ async def server() -> AsyncIterator[WorkflowEnvironment]:
 @pytest.fixture
 async def house(server: WorkflowEnvironment) -> AsyncIterator[House]:
     """A worker with scripted ports on the shared server."""
-    script, trail, store = Script(), MemoryTrail(), MemoryStore()
+    script, trail, store = Script(), StrictTrail(), MemoryStore()
     async with working(server.client, script, trail, store):
         yield House(client=server.client, script=script, trail=trail, store=store)
 

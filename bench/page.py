@@ -1,0 +1,151 @@
+"""Writes the numbers into `docs/performance.md`, between two marks; the text around them is written by people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+BEGIN, END = "<!-- measured: written by make bench -->", "<!-- end of measured -->"
+
+
+def written(page: str, results: Mapping[str, Any]) -> str:
+    """`page` with these results between its marks. Raises `ValueError` for a page without them."""
+    between = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
+    if not between.search(page):
+        raise ValueError(f"the page has no {BEGIN} ... {END}")
+    return between.sub(lambda _: f"{BEGIN}\n\n{section(results)}\n\n{END}", page)
+
+
+def section(results: Mapping[str, Any]) -> str:
+    """Ratios first, then the numbers that they come from, then the machine."""
+    parts = [_bars(results), *(_part(results, name, shown) for name, shown in PARTS.items()), _machine(results)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _bars(results: Mapping[str, Any]) -> str:
+    rows = []
+    for name, bar, below, find in BARS:
+        value = _found(results, find)
+        if value is None:
+            rows.append((name, "not measured", _bar(bar, below), ""))
+        else:
+            met = value <= bar if below else value >= bar
+            rows.append((name, f"{value:g}", _bar(bar, below), "yes" if met else "**no**"))
+    return _table(("", "measured", "bar", "met"), rows)
+
+
+def _bar(bar: float, below: bool) -> str:
+    return f"{'at most' if below else 'at least'} {bar:g}"
+
+
+def _found(results: Mapping[str, Any], find: Callable[[Mapping[str, Any]], float]) -> float | None:
+    """None for what was not measured, or could not be."""
+    try:
+        return find(results["measured"])
+    except (KeyError, StopIteration):
+        return None
+
+
+def _round(measured: Mapping[str, Any], tree: str, checks: int, ratio: str) -> float:
+    rounds = measured["rounds"]["rounds"]
+    return float(next(r[ratio] for r in rounds if r["tree"].startswith(tree) and r["checks"] == checks))
+
+
+Bar = tuple[str, float, bool, Callable[[Mapping[str, Any]], float]]
+BARS: tuple[Bar, ...] = (
+    ("7 checks, 10 MB: host runs / loop of docker run", 0.75, True, lambda m: _round(m, "10 MB", 7, "c/a")),
+    ("7 checks, 10 MB: cold / loop", 1.5, True, lambda m: _round(m, "10 MB", 7, "b/a")),
+    ("20 checks, 10 MB: host runs / loop", 0.7, True, lambda m: _round(m, "10 MB", 20, "c/a")),
+    ("7 checks, 100 MB: host runs / loop", 0.75, True, lambda m: _round(m, "100 MB", 7, "c/a")),
+    ("7 checks, 100 MB: cold / loop", 1.5, True, lambda m: _round(m, "100 MB", 7, "b/a")),
+    ("20 checks, 100 MB: host runs / loop", 0.7, True, lambda m: _round(m, "100 MB", 20, "c/a")),
+    ("appends / bare inserts, SQLite", 0.8, False, lambda m: float(m["trails"]["sqlite"]["appends/bare"])),
+    ("`countersign --help`, seconds", 0.4, True, lambda m: _median(m["starts"]["starts"]["countersign --help"])),
+    ("idle host, PSS in MB", 200, True, lambda m: _median(m["memory"]["idle"]["pss"])),
+)
+
+
+def _median(measured: Mapping[str, Any]) -> float:
+    return float(measured["median"])
+
+
+def _part(results: Mapping[str, Any], name: str, shown: Callable[[Mapping[str, Any]], str]) -> str:
+    part = results["measured"].get(name)
+    if part is None:
+        return ""
+    return f"`{name}`: not measured: {part['skipped']}" if "skipped" in part else shown(part)
+
+
+def _rounds(part: Mapping[str, Any]) -> str:
+    head = ("tree", "checks", "b/a", "c/a", "(a) loop, s", "(b) cold, s", "(c) host runs, s")
+    rows = [
+        (r["tree"], r["checks"], r["b/a"], r["c/a"], *(_span(r[name]) for name in ("a", "b", "c")))
+        for r in part["rounds"]
+    ]
+    return _table(head, rows)
+
+
+def _trails(part: Mapping[str, Any]) -> str:
+    rows = []
+    for name in ("sqlite", "postgresql"):
+        found = part[name]
+        if "skipped" in found:
+            rows.append((name, f"not measured: {found['skipped']}", "", "", ""))
+        else:
+            speeds = (found[f"{kind}_per_second"]["median"] for kind in ("appends", "bare inserts", "verified"))
+            rows.append((name, found["appends/bare"], *speeds))
+    return _table(("trail", "appends / bare", "appends a second", "bare inserts", "`log verify`, rows a second"), rows)
+
+
+def _cost(part: Mapping[str, Any]) -> str:
+    rows = [
+        ("events in the history", part["events_ratio"], part["events"]["round"], part["events"]["one activity"]),
+        ("CPU ms of server and worker", part["cpu_ratio"], *(_median(part["cpu_ms"][n]) for n in ("round", ONE))),
+    ]
+    return _table((f"a round of {part['checks']} checks", "ratio", "round", "one activity"), rows)
+
+
+ONE = "one activity"
+
+
+def _starts(part: Mapping[str, Any]) -> str:
+    return _table(("command", "seconds"), [(f"`{name}`", _span(found)) for name, found in part["starts"].items()])
+
+
+def _memory(part: Mapping[str, Any]) -> str:
+    rows = [(f"idle, {kind}", _span(found)) for kind, found in part["idle"].items()]
+    rows += [(f"of it {name}, pss", round(found["pss"], 1)) for name, found in part["idle_of_each"].items()]
+    rows.append(("at most during a round, pss", _span(part["peak_pss"])))
+    rows.append(("idle after rounds, pss", part["after_rounds"]["pss"]))
+    return _table(("host", "MB"), rows)
+
+
+PARTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "rounds": _rounds,
+    "cost": _cost,
+    "trails": _trails,
+    "starts": _starts,
+    "memory": _memory,
+}
+
+
+def _machine(results: Mapping[str, Any]) -> str:
+    machine = results["machine"]
+    packages = ", ".join(f"{name} {found}" for name, found in machine["packages"].items())
+    return (
+        f"Measured on {machine['date']}: {machine['cores']} cores ({machine['processor']}), {machine['memory_gb']} GB, "
+        f"load before {machine['load_before'][0]}, Linux {machine['kernel']}, Docker {machine['docker']}, "
+        f"Python {machine['python']}, SQLite {machine['sqlite']}, {packages}. "
+        f"Medians of {results['runs']} runs, least and most in brackets."
+    )
+
+
+def _span(found: Mapping[str, Any]) -> str:
+    return f"{found['median']:g} ({found['min']:g} to {found['max']:g})"
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    names = tuple(head)
+    lines = [names, ("---",) * len(names), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)

@@ -1,0 +1,181 @@
+"""The union of the trail's events: one table of who may write each, with which payload, and how it is shown.
+
+`log show`, the documentation and the tests are made from it; the names that the seeds have for the same events are in
+`event_names`. Source: DESIGN 3 and 5, seed `auditor` 6.2, seed `guardrails` "Audit Log Example".
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from domain import event_payloads as p
+from domain.events import Action, Role, TrailEntry
+from domain.todo import ReviewStatus, SessionStatus, TodoStatus
+
+HUMAN: tuple[Role, ...] = ("human", "unattributed")
+"""Without a signature, whoever has the user's account may have been an agent: DESIGN 5."""
+
+ANYBODY: tuple[Role, ...] = ("worker", *HUMAN)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One event. `label`: the word in `log show`, `shown`: the fields of the payload after it, in this order."""
+
+    what: str
+    actors: tuple[Role, ...]
+    payload: type[p.Payload]
+    label: str
+    shown: tuple[str, ...] = ()
+
+
+KINDS: dict[Action, Kind] = {
+    "session_created": Kind("A session begins", ANYBODY, p.SessionCreated, "SESSION_CREATE", ("todos", "timeout")),
+    "paused": Kind("The session starts nothing new", (*HUMAN, "system"), p.Paused, "PAUSE", ("escalation", "reason")),
+    "resumed": Kind("The session goes on", (*HUMAN, "system"), p.Reason, "RESUME", ("reason",)),
+    "stopped": Kind("The session ends where it stands", HUMAN, p.Reason, "STOP", ("reason",)),
+    "session_timed_out": Kind(
+        "The session's time is over", ("system",), p.SessionTimedOut, "SESSION_TIMEOUT", ("timeout", "unfinished")
+    ),
+    "session_completed": Kind(
+        "Every todo has ended", ("system",), p.SessionCompleted, "SESSION_END", ("verified", "failed", "cancelled")
+    ),
+    "todo_created": Kind("A new todo", ANYBODY, p.TodoCreated, "TODO_CREATE", ("content", "parent")),
+    "todo_started": Kind("pending to in_progress", ("worker",), p.TodoStarted, "TODO_START", ("base",)),
+    "evidence_added": Kind("The worker brings evidence", ("worker",), p.EvidenceAdded, "EVIDENCE_ADD", ("evidence",)),
+    "todo_claimed": Kind("in_progress to claimed", ("worker",), p.TodoClaimed, "TODO_CLAIM", ("snapshot", "evidence")),
+    "audit_started": Kind("A claim is going to be judged", ("system",), p.AuditStarted, "AUDIT_START", ("attempt",)),
+    "follow_up_asked": Kind(
+        "The auditor wants to know more", ("auditor",), p.FollowUpAsked, "FOLLOW_UP_ASK", ("round", "of", "question")
+    ),
+    "follow_up_answered": Kind(
+        "The worker answers", ("worker",), p.FollowUpAnswered, "FOLLOW_UP_ANSWER", ("round", "evidence")
+    ),
+    "todo_blocked": Kind("The worker cannot go on", ("worker",), p.Blocked, "TODO_BLOCK", ("question",)),
+    "todo_unblocked": Kind("A human clears that up", HUMAN, p.Unblocked, "TODO_UNBLOCK", ("clarification",)),
+    "approved": Kind(
+        "claimed to verified", ("auditor", "harness", *HUMAN), p.Approved, "TODO_APPROVE", ("snapshot", "reason")
+    ),
+    "changes_requested": Kind(
+        "A revision is needed",
+        ("auditor", "harness", *HUMAN),
+        p.ChangesRequested,
+        "TODO_REJECT",
+        ("revision", "feedback"),
+    ),
+    "escalated": Kind("A human has to look", ("system",), p.Escalated, "ESCALATE", ("trigger", "reason")),
+    "failed": Kind("The todo failed", ("system", "auditor", "harness"), p.Failed, "TODO_FAIL", ("reasons",)),
+    "human_override": Kind(
+        "A human overrules checks or the auditor",
+        HUMAN,
+        p.HumanOverride,
+        "OVERRIDE",
+        ("kind", "acknowledged", "reason"),
+    ),
+    "returned": Kind("A human gives it back to a worker", HUMAN, p.Returned, "TODO_RETURN", ("attempts", "reason")),
+    "edited": Kind("A human changed the todo", HUMAN, p.Edited, "TODO_EDIT", ("fields", "version")),
+    "noted": Kind("A note was attached", HUMAN, p.Noted, "TODO_NOTE", ("kind", "content")),
+    "reordered": Kind("The todo's place changed", HUMAN, p.Reordered, "TODO_REORDER", ("order_index",)),
+    "deleted": Kind("The todo is cancelled, its record stays", HUMAN, p.Reason, "TODO_DELETE", ("reason",)),
+    "verification_started": Kind(
+        "A round begins", (*ANYBODY, "system"), p.VerificationStarted, "VERIFY_START", ("attempt", "items")
+    ),
+    "snapshot_frozen": Kind(
+        "Workspace and base are frozen", ("system",), p.SnapshotFrozen, "SNAPSHOT", ("head", "base", "error")
+    ),
+    "scope_assessed": Kind(
+        "The changes are sorted",
+        ("system",),
+        p.ScopeAssessed,
+        "SCOPE",
+        ("tree", "changed", "restored", "dropped", "violations"),
+    ),
+    "scope_violation_detected": Kind(
+        "Changes out of scope",
+        ("system",),
+        p.ScopeViolationDetected,
+        "SCOPE_VIOLATION",
+        ("violations_total", "paths"),
+    ),
+    "environment_ready": Kind("The image is there", ("system",), p.ImageReady, "ENVIRONMENT", ("image", "error")),
+    "environment_set_up": Kind(
+        "The base's inputs are installed", ("system",), p.ImageReady, "SETUP", ("image", "error")
+    ),
+    "check_started": Kind("A check or criterion runs", ("harness",), p.CheckStarted, "CHECK_START", ("check",)),
+    "check_completed": Kind(
+        "A check or criterion came to a result",
+        ("harness",),
+        p.CheckCompleted,
+        "CHECK",
+        ("check", "outcome", "code", "exit_code", "duration_ms"),
+    ),
+    "base_compared": Kind(
+        "What failed ran on the base, too",
+        ("harness",),
+        p.BaseCompared,
+        "BASE_RUN",
+        ("check", "outcome", "base_outcome", "code"),
+    ),
+    "spec_created": Kind("The designer is done", ("auditor",), p.SpecCreated, "SPEC", ("criteria", "summary")),
+    "tests_generated": Kind("The strategist is done", ("auditor",), p.GeneratedTests, "TESTS", ("count",)),
+    "criterion_audited": Kind(
+        "The auditor on one criterion",
+        ("auditor",),
+        p.CriterionAudited,
+        "AUDIT",
+        ("criterion", "assessment", "confidence"),
+    ),
+    "retry_context_assembled": Kind(
+        "What the next attempt is told",
+        ("system",),
+        p.RetryContextAssembled,
+        "RETRY_CONTEXT",
+        ("attempt_number", "max_attempts", "failures"),
+    ),
+    "audit_completed": Kind(
+        "The verdict of a round",
+        ("auditor", "harness"),
+        p.AuditCompleted,
+        "TODO_VERIFY",
+        ("result", "outcome", "criteria", "reasons"),
+    ),
+    "verification_cancelled": Kind(
+        "A round ended without a verdict", ("system",), p.Reason, "VERIFY_CANCEL", ("reason",)
+    ),
+    "evidence_pruned": Kind(
+        "Old evidence was removed",
+        (*HUMAN, "system"),
+        p.EvidencePruned,
+        "EVIDENCE_PRUNE",
+        ("older_than_seconds", "blobs", "memos", "folders", "bytes"),
+    ),
+}
+
+
+def problems(entry: TrailEntry) -> tuple[str, ...]:
+    """What is wrong with `entry` as an event that this version writes; nothing for one that is in order.
+
+    For writers, and the tests that hold them to the table. Stored rows are not judged: another version wrote them.
+    """
+    kind = KINDS[entry.action]
+    found = []
+    if entry.actor.role not in kind.actors:
+        found.append(f"actor: {entry.actor.role}, expected one of {', '.join(kind.actors)}")
+    for side in ("before", "after"):
+        values = getattr(entry, side)
+        for name, known in (_TODO_STATES if entry.todo_id else _SESSION_STATES).items():
+            if name in values and str(values[name]) not in known:
+                found.append(f"{side}.{name}: {values[name]!r} is none")
+    try:
+        kind.payload.model_validate_json(json.dumps(entry.model_dump(mode="json")["payload"]))
+    except ValidationError as error:
+        for each in error.errors(include_url=False):
+            found.append(": ".join(("payload" + "".join(f".{part}" for part in each["loc"]), each["msg"])))
+    return tuple(f"{entry.action}: {what}" for what in found)
+
+
+_TODO_STATES: dict[str, frozenset[str]] = {"status": frozenset(TodoStatus), "review_status": frozenset(ReviewStatus)}
+_SESSION_STATES: dict[str, frozenset[str]] = {"status": frozenset(SessionStatus)}

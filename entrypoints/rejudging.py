@@ -1,0 +1,170 @@
+"""Judges a decided round once more, on what is stored of it: no container, no server, no model. It changes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from adapters.checkers.again import Again
+from adapters.snapshot.rules import rules_of
+from adapters.snapshot.snapshots import changed_inputs
+from adapters.trail.chain import content_hash
+from domain.checks import BaseOutcome, CheckResult, Item, Outcome
+from domain.errors import Unavailable
+from domain.events import TrailRow
+from domain.filing import assemble
+from domain.messages import SHOWN, RoundRecord
+from domain.ports import EvidenceStore, Finding
+from domain.references import of_record, of_rows
+from domain.rejudge import Drift, Rejudged, decide_again, differences, of_evidence, of_folder, of_verdict, result_again
+from domain.rejudge import of_rows as drift_of_rows
+from domain.scope import assess
+from domain.tree import Dropped, Manifest
+from entrypoints import exporting
+
+
+class Rejudging:
+    """One decided round: its rows, the last of which is its verdict's, and the folder that people open."""
+
+    def __init__(self, store: EvidenceStore, rows: Sequence[TrailRow], verdict: TrailRow, folder: Path) -> None:
+        self._store = store
+        self._rows = rows
+        self._verdict = verdict
+        self._folder = folder
+        self._damaged: dict[str, str] = {}
+        self._drift: list[Drift] = []
+        self._rederived: list[str] = []
+        self._compared: list[str] = []
+
+    async def run(self) -> Rejudged:
+        """Everything that is not as it was recorded; what is missing or damaged is listed, and the rest looked at."""
+        row = self._verdict
+        outcome = ""
+        recorded = str(row.payload.get("outcome", ""))
+        self._drift += self._hashes()
+        for digest in sorted(of_rows(self._rows)):
+            self._get(digest)
+        record = self._record()
+        if record is not None:
+            for digest in sorted(of_record(record)):
+                self._get(digest)
+            self._drift += of_verdict(row, record)
+            self._drift += drift_of_rows(self._rows, record)
+            results = tuple([await self._again(record, result) for result in record.results])
+            if not self._damaged:
+                self._documents(record)
+                decision = decide_again(record, results)
+                self._drift += differences("decision", record.decision, decision)
+                outcome = decision.outcome.value
+        return Rejudged(
+            session=row.session,
+            todo=row.todo_id,
+            attempt=row.attempt,
+            recorded=recorded,
+            decided=outcome,
+            rederived=tuple(self._rederived),
+            compared=tuple(self._compared),
+            drift=tuple(self._drift),
+            damaged=self._damaged,
+        )
+
+    def _get(self, digest: str) -> bytes | None:
+        """The blob, None when it is missing or damaged, which is noted."""
+        try:
+            return self._store.get(digest)
+        except Unavailable as error:
+            self._damaged[digest or "no digest"] = error.reason
+            return None
+
+    def _record(self) -> RoundRecord | None:
+        digest = self._verdict.payload.get("record")
+        if not isinstance(digest, str) or not digest:
+            self._damaged["record"] = "the row names no record of the round: a version wrote it that kept none"
+            return None
+        stored = self._get(digest)
+        return RoundRecord.model_validate_json(stored) if stored is not None else None
+
+    def _hashes(self) -> Iterator[Drift]:
+        """Rows whose hash is not that of what they say; the rest of the chain is for `log verify`."""
+        for row in self._rows:
+            found = content_hash(row)
+            if found != row.hash:
+                yield Drift(where="row", field=f"{row.action}/{row.sequence}.hash", said=row.hash, found=found)
+
+    async def _again(self, record: RoundRecord, result: CheckResult) -> CheckResult:
+        """The result as its evidence has it now, or as it is recorded where it has none."""
+        body = self._body(result.evidence) if result.evidence else None
+        if body is None:
+            self._compared.append(result.id)
+            return result
+        self._drift += of_evidence(record, result, body)
+        item, finding = Item.model_validate(body["item"]), Finding.model_validate(body["finding"])
+        outcome, code = await self._judged(result.id, body, item, finding)
+        base = await self._base(result)
+        again = result_again(result, finding, outcome, code, base)
+        self._drift += differences("record", result, again, result.id)
+        return again
+
+    async def _base(self, result: CheckResult) -> BaseOutcome | None:
+        """What the same command came to on the base, by its own evidence."""
+        rows = (row for row in self._rows if row.action == "base_compared" and row.payload.get("check") == result.id)
+        row = next(rows, None)
+        if row is None:
+            return None
+        evidence = str(row.payload.get("evidence", ""))
+        body = self._body(evidence)
+        if body is None:
+            return BaseOutcome(
+                outcome=Outcome(str(row.payload.get("base_outcome"))), code=str(row.payload.get("base_code"))
+            )
+        item, finding = Item.model_validate(body["item"]), Finding.model_validate(body["finding"])
+        outcome, code = await self._judged(f"{result.id} on the base", body, item, finding)
+        said = {"base_outcome": row.payload.get("base_outcome"), "base_code": row.payload.get("base_code")}
+        found = {"base_outcome": outcome.value, "base_code": code}
+        self._drift += differences("row", said, found, f"base_compared/{row.sequence}")
+        return BaseOutcome(outcome=outcome, code=code, evidence=evidence)
+
+    async def _judged(self, name: str, body: dict[str, Any], item: Item, finding: Finding) -> tuple[Outcome, str]:
+        """Outcome and code by what was seen; by the finding itself where that does not tell."""
+        try:
+            judged = await Again(self._store).judge(item, finding, str(body["tree"]))
+        except Unavailable as error:
+            self._damaged[name] = error.reason
+            judged = None
+        if judged is None:
+            self._compared.append(name)
+            return finding.outcome, finding.code
+        self._rederived.append(name)
+        said = {"outcome": finding.outcome.value, "code": finding.code}
+        self._drift += differences("evidence", said, {"outcome": judged[0].value, "code": judged[1]}, name)
+        return judged
+
+    def _body(self, digest: str) -> dict[str, Any] | None:
+        stored = self._get(digest)
+        return json.loads(stored) if stored is not None else None
+
+    def _documents(self, record: RoundRecord) -> None:
+        """The trusted tree, the report and the folder, made once more; everything they need is there."""
+        self._drift += self._scope(record)
+        filed = exporting.attempt_folder(self._store, self._verdict)
+        report = json.loads(filed["verdict.json"])
+        self._drift += differences("report", report, assemble(record, self._store.get).report)
+        self._drift += of_folder(tuple(exporting.edited(self._folder, filed)))
+
+    def _scope(self, record: RoundRecord) -> Iterator[Drift]:
+        """What of the work was taken, by the order's scope as this version reads it."""
+        frozen, scope, order = record.frozen, record.scope, record.input.order
+        if frozen is None or scope is None:
+            return
+        base, head = (Manifest.decode(self._store.get(digest)) for digest in (frozen.base, frozen.head))
+        dropped = tuple(Dropped.model_validate(entry) for entry in json.loads(self._store.get(frozen.dropped)))
+        tree, report = assess(base, head, dropped, rules_of(order.scope))
+        said = scope.model_dump(mode="json", include={"tree", "violations", "changed_inputs"})
+        found = {
+            "tree": tree.digest,
+            "violations": [violation.model_dump(mode="json") for violation in report.violations[:SHOWN]],
+            "changed_inputs": list(changed_inputs(base, head, tuple(order.environment.inputs))),
+        }
+        yield from differences("record", said, found, "scope")

@@ -1,0 +1,94 @@
+"""A disk that fills up while rounds run, and is freed again: right verdicts or `disk_full`, and nothing is damaged."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from docker import APIClient
+
+from tests.chaos.conftest import World
+from tests.chaos.disk import Disk, mounted
+from tests.chaos.faults import Killer, full_disks
+from tests.chaos.rounds import KINDS, Answer
+from tests.postgres import Cluster
+
+STATE_MIB = 224
+"""Room for all that the rounds write, and beyond it what a command wants free (`host_state.FREE_BYTES`)."""
+
+DATABASE_MIB = 192
+"""Room for an empty cluster and some segments of its log; the tests' cluster keeps few of them."""
+
+SHORT = (6, 2)
+LONG = (int(os.environ.get("CHAOS_ROUNDS", "60")) // 2, int(os.environ.get("CHAOS_FAULTS", "40")) // 4)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "times"),
+    [SHORT, pytest.param(*LONG, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])],
+    ids=["short", "long"],
+)
+def test_a_full_state_directory_damages_nothing(
+    make_world: Callable[[Path], World], tmp_path: Path, engine: APIClient, rounds: int, times: int
+) -> None:
+    with mounted(tmp_path / "disk", STATE_MIB) as disk:
+        world = make_world(disk.path / "state")
+        assert world.project.run("up").returncode == 0
+        answers = fill_while_rounds_run(world, disk, rounds, times)
+        answers += world.clients(len(KINDS)).run(lambda: None)
+        problems = world.judge(answers, engine)
+        assert problems == [], f"seed {world.seed}\n" + "\n".join(problems)
+        assert [a for a in answers if not a.acknowledged] == []
+        assert {cause for a in answers for cause in a.before} <= {"disk_full"}
+
+
+def fill_while_rounds_run(
+    world: World, disk: Disk, rounds: int, times: int, cluster: Cluster | None = None
+) -> list[Answer]:
+    clients = world.clients(rounds)
+    faults = full_disks(world.chance("disk"), rounds, times)
+    killer = Killer(world.state_dir, clients, faults, world.chance("victims"), cluster, disk)
+    began = time.monotonic()
+    answers = clients.run(killer.run)
+    print(f"seed {world.seed}: {rounds} rounds, disk full {times} times, {time.monotonic() - began:.0f} s")
+    print("\n".join(killer.done))
+    for answer in answers:
+        print(
+            answer.todo,
+            answer.attempt,
+            answer.outcome,
+            answer.code,
+            answer.before,
+            answer.err[-300:] * (answer.code == 3),
+        )
+    return answers
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(("rounds", "times"), [LONG], ids=["long"])
+def test_a_full_disk_under_postgresql_damages_nothing(
+    make_world: Callable[[Path], World], tmp_path: Path, engine: APIClient, rounds: int, times: int
+) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="countersign-pg-"))
+    folder.chmod(0o755)  # the server runs as another user
+    with mounted(folder / "disk", DATABASE_MIB) as disk:
+        cluster = Cluster(disk.path / "cluster")
+        try:
+            cluster.start()
+            world = make_world(tmp_path / "state")
+            world.project.environment["COUNTERSIGN_DATABASE_URL"] = cluster.create_database("chaos")
+            assert world.project.run("up").returncode == 0
+            answers = fill_while_rounds_run(world, disk, rounds, times, cluster)
+            answers += world.clients(len(KINDS)).run(lambda: None)
+            problems = world.judge(answers, engine)
+        finally:
+            cluster.remove()
+    shutil.rmtree(folder)
+    assert problems == [], f"seed {world.seed}\n" + "\n".join(problems)
+    assert [a for a in answers if not a.acknowledged] == []

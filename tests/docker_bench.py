@@ -1,0 +1,123 @@
+"""A sandbox on the real engine, and the engine itself to look behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import docker
+
+from adapters.sandbox import DockerSandbox, engine, images
+from domain.checks import Observation
+from domain.order import Resources
+from domain.ports import ProbeRequest, RunRequest, Served
+from domain.tree import Entry, Manifest
+from tests.fakes.evidence import MemoryStore
+
+IMAGES = Path(__file__).resolve().parents[1] / "sandbox_images"
+MIB = 1024 * 1024
+SMALL = Resources(memory="64m", disk="16m", pids=32)
+
+
+class Bench:
+    """One owner's sandbox on the engine, its store, and the engine itself to look behind it."""
+
+    def __init__(self, images_dir: Path = IMAGES, base_image: str | None = None) -> None:
+        self.owner = f"test-{uuid.uuid4().hex}"
+        self.round = f"round/{self.owner}/1"
+        self.store = MemoryStore()
+        self.sandbox = self.another(images_dir, base_image)
+        self.api = docker.APIClient()
+        self.image = ""
+        self._keys = itertools.count()
+
+    def another(
+        self, images_dir: Path = IMAGES, base_image: str | None = None, docker_host: str | None = None
+    ) -> DockerSandbox:
+        """As a second process of the same owner would have it."""
+        return DockerSandbox(
+            self.store, images_dir=images_dir, base_image=base_image, owner=self.owner, docker_host=docker_host
+        )
+
+    def tree(self, files: Mapping[str, bytes], links: Mapping[str, str] | None = None) -> str:
+        entries = [Entry(path=path, size=len(data), digest=self.store.put(data)) for path, data in files.items()]
+        entries += [Entry(path=path, kind="link", target=target) for path, target in (links or {}).items()]
+        return self.store.put(Manifest.of(entries).encode())
+
+    def request(self, command: str, tree: str | None = None, **other: Any) -> RunRequest:
+        fields = {
+            "key": f"{self.round}/{next(self._keys)}",
+            "round": self.round,
+            "tree": self.tree({"file": b"content"}) if tree is None else tree,
+            "image": self.image,
+            "command": command,
+            "timeout": 20.0,
+            "resources": SMALL,
+        }
+        return RunRequest.model_validate({**fields, **other})
+
+    async def run(self, command: str, tree: str | None = None, **other: Any) -> Observation:
+        return await self.sandbox.run(self.request(command, tree, **other))
+
+    async def serve(self, command: str, probe: str, **other: Any) -> Served:
+        return await self.sandbox.serve(self.request(command, **other), ProbeRequest(image=self.image, command=probe))
+
+    def containers(self, label: str = "") -> list[Any]:
+        found: list[Any] = self.api.containers(all=True, filters={"label": label or f"countersign.owner={self.owner}"})
+        return found
+
+    def volumes(self) -> list[str]:
+        found = self.api.volumes(filters={"label": f"countersign.owner={self.owner}"})["Volumes"] or []
+        return [volume["Name"] for volume in found]
+
+    async def running(self, command: str, **other: Any) -> tuple[asyncio.Task[Observation], str]:
+        """The task of a run, and its container once that is up."""
+        request = self.request(command, **other)
+        task = asyncio.create_task(self.sandbox.run(request))
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            for container in self.containers(f"countersign.run={request.key}"):
+                if container["State"] == "running":
+                    return task, container["Id"]
+            await asyncio.sleep(0.05)
+        raise AssertionError("the container did not come up")
+
+    def tamper(self, volume: str, command: str) -> None:
+        """Run a command as root in a container that may write to the volume."""
+        made = self.api.create_container(
+            self.image,
+            ["sh", "-c", command],
+            user="0",
+            host_config=self.api.create_host_config(
+                binds={volume: {"bind": "/src", "mode": "rw"}}, network_mode="none"
+            ),
+        )
+        try:
+            self.api.start(made)
+            assert self.api.wait(made)["StatusCode"] == 0
+        finally:
+            self.api.remove_container(made, force=True)
+
+    def close(self) -> None:
+        self.sandbox.close()
+        self.api.close()
+
+
+def new_folder(folders: Path, *lines: str) -> str:
+    """A new image folder on the base that is here in any case; its name."""
+    name = f"test-{uuid.uuid4().hex[:8]}"
+    (folders / name).mkdir(parents=True)
+    text = "\n".join((f"ARG BASE={images.LOCAL_BASE}", "FROM ${BASE}", *lines))
+    (folders / name / "Dockerfile").write_text(text)
+    return name
+
+
+def engine_id(bench: Bench, reference: str) -> str:
+    found = engine.inspect_image(bench.api, reference)
+    assert found is not None
+    return str(found["Id"])

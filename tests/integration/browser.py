@@ -1,0 +1,83 @@
+"""A headless Chromium, as Debian packages it, that looks at the Temporal server's Web UI. It downloads nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import quote
+
+from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver import Chrome, ChromeOptions
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+
+CHROMIUM = "/usr/bin/chromium"
+DRIVER = "/usr/bin/chromedriver"
+OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage")
+LOOK_SECONDS = 60.0
+NEWS = "newsfeed.temporal.io"
+"""What the Web UI asks for news, and cannot reach where there is no network."""
+
+
+class Browser:
+    """One window; `ui` is the address of the Web UI."""
+
+    def __init__(self, driver: Chrome, ui: str) -> None:
+        self.driver = driver
+        self._ui = ui
+
+    def open(self, path: str) -> None:
+        """The page of the default namespace at `path`."""
+        self.driver.get(f"{self._ui}/namespaces/default/{path}")
+
+    def open_round(self, todo: str, attempt: int, tab: str) -> None:
+        """A tab of a standalone round's page: `timeline`, `user-metadata`, `search-attributes`."""
+        self.open(f"workflows/{quote(f'round/local/{todo}/{attempt}', safe='')}")
+        self.see("Event History")
+        self.driver.get(self.driver.current_url.partition("?")[0].rpartition("/")[0] + f"/{tab}")
+
+    def see(self, *wanted: str) -> str:
+        """What the page says once it says all of `wanted`; fails when it never does."""
+        deadline = time.monotonic() + LOOK_SECONDS
+        while True:
+            text = self._text()
+            missing = [part for part in wanted if part not in text]
+            if not missing:
+                return text
+            assert time.monotonic() < deadline, f"{missing} not on the page {self.driver.current_url}:\n{text}"
+            time.sleep(0.3)
+
+    def _text(self) -> str:
+        """Of the page and the frames in it: Markdown is shown in frames of its own."""
+        try:
+            texts = [self.driver.find_element(By.TAG_NAME, "body").text]
+            for frame in self.driver.find_elements(By.TAG_NAME, "iframe"):
+                self.driver.switch_to.frame(frame)
+                texts.append(self.driver.find_element(By.TAG_NAME, "body").text)
+                self.driver.switch_to.default_content()
+        except StaleElementReferenceException:  # the page has just been drawn anew
+            self.driver.switch_to.default_content()
+            return ""
+        return "\n".join(texts)
+
+    def complaints(self) -> list[dict[str, Any]]:
+        """What the browser's console has that is worse than a warning."""
+        entries: list[dict[str, Any]] = self.driver.get_log("browser")  # type: ignore[no-untyped-call] # of selenium
+        return [entry for entry in entries if entry["level"] == "SEVERE" and NEWS not in entry["message"]]
+
+
+@contextmanager
+def browser(ui: str, width: int = 1400, height: int = 1000) -> Iterator[Browser]:
+    """A window of that size, closed in the end."""
+    options = ChromeOptions()
+    options.binary_location = CHROMIUM
+    for option in (*OPTIONS, f"--window-size={width},{height}"):
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = Chrome(options=options, service=Service(DRIVER))
+    try:
+        yield Browser(driver, ui)
+    finally:
+        driver.quit()
