@@ -83,7 +83,8 @@ _PROOFS = (
         limits=Limits(),
         held=lambda state: state["ExitCode"] == 0,
         text="a container has no network but its own loopback",
-        fix="use an engine that is Docker's own",
+        fix="use an engine whose `none` network is Docker's own",
+        own_hosts=False,
     ),
     _Proof(
         name="no network set up",
@@ -91,9 +92,8 @@ _PROOFS = (
         script=_ONLY_LOOPBACK,
         limits=Limits(),
         held=lambda state: state["ExitCode"] == 0,
-        text="nor has one whose /etc/hosts the engine writes",
-        fix="use an engine whose `none` network is Docker's own",
-        own_hosts=False,
+        text="nor has one for which the engine sets none up",
+        fix="use an engine that knows NetworkDisabled, as Docker's own does",
     ),
 )
 

@@ -160,4 +160,5 @@ class TestGate:
             ("memory limit", False, True),
             ("process limit", False, True),
             ("no network", False, True),
+            ("no network set up", True, False),
         ]

@@ -46,6 +46,7 @@ class TestEngine:
             ("memory limit", True),
             ("process limit", True),
             ("no network", True),
+            ("no network set up", True),
         ]
 
 
