@@ -1,6 +1,6 @@
 """The command that hosts workflows and activities: `python worker.py --help`. `entrypoints.host` composes it."""
 
-from entrypoints.worker_process import main
+from entrypoints.imports import without_collecting
 
 if __name__ == "__main__":
-    main()
+    without_collecting("entrypoints.worker_process").main()

@@ -36,7 +36,7 @@ def speaks_temporal(function: Callable[P, Awaitable[T]]) -> Callable[P, Awaitabl
             details = (error.cause.value, error.reason, error.next_step)
             raise ApplicationError(
                 str(error), *details, type=_UNAVAILABLE, non_retryable=not error.retryable
-            ) from error
+            ) from None  # with a library's whole stack the server finds it too large, and drops these details
         except WorkspaceRefused as error:
             raise ApplicationError(
                 str(error), error.reason, error.next_step, type=_REFUSED, non_retryable=True

@@ -64,6 +64,12 @@ def _command(text: str) -> str:
     return text
 
 
+def _content(text: str) -> str:
+    if "\0" in text:
+        raise wrong("text with a NUL character", "what is to be done, in words")
+    return text
+
+
 def _inside(text: str) -> str:
     """A path that stays inside the tree by its spelling alone."""
     if not text:
@@ -200,6 +206,7 @@ def _python_name(text: str) -> str:
 # A description completes "expected ...": it is what somebody reads who wrote something else there.
 Identifier = Annotated[str, AfterValidator(_identifier), Field(description="text that is an id, such as AC-1")]
 OrderId = Annotated[str, AfterValidator(_order_id), Field(description="text that is an id, such as wo-is-prime")]
+Content = Annotated[str, Field(min_length=1), AfterValidator(_content)]
 Command = Annotated[str, AfterValidator(_command), Field(description="text that is a shell command")]
 RelativePath = Annotated[str, AfterValidator(_inside), Field(description="text that is a path inside the tree")]
 ScopePattern = Annotated[str, AfterValidator(_scope_pattern), Field(description="text that is a gitignore pattern")]

@@ -15,6 +15,7 @@ from domain.base import canonical_json, sha256_hex
 from domain.criteria import Criterion, Part
 from domain.fields import (
     Command,
+    Content,
     EnvironmentVariables,
     Identifier,
     Image,
@@ -229,7 +230,7 @@ class Order(Part):
     """One work order, whole. `workspace` and `base` are as written; `adapters/config` makes them absolute."""
 
     id: OrderId = ""
-    content: str = Field(min_length=1)
+    content: Content
     domain: Domain = "unknown"
     workspace: str = Field(default=".", min_length=1)
     base: Base | None = None

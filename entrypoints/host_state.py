@@ -6,52 +6,46 @@ What the host itself does is `entrypoints.embedded`'s; the files it shares with 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 
 import psutil
 from temporalio.service import RPCError
 
 from adapters.config.settings import Settings
-from adapters.masking.known import secrets_of, variables_with_secrets
-from adapters.masking.masker import Masker
+from adapters.masking.known import variables_with_secrets
 from domain.errors import Cause, Unavailable
 from entrypoints import telemetry
 from entrypoints.client import RPC, RUNNING, connect, server_gone
-from entrypoints.host_files import Files, HostState, Plan, Process
+from entrypoints.host_files import Files, HostState, Process
 from entrypoints.leftovers import end_leftovers
+from entrypoints.spawning import shown, spawn
 from entrypoints.state_dir import prepare_state_dir
-from entrypoints.temporal_binary import server_binary
-from workflows.options import SEARCH_ATTRIBUTES
 
 __all__ = ["Files", "HostState", "Process", "ensure_up", "other_secrets", "prepare_state_dir", "shown", "take_down"]
 
 UP_SECONDS = 90.0
 POLL_SECONDS = 0.02
-PYTHON = (sys.executable, "-P")
-"""Without the current directory on the import path: it may be a workspace, with modules of its worker's in it."""
-
-PACKAGES = ("domain", "activities", "workflows", "adapters", "entrypoints")
 
 
-async def ensure_up(settings: Settings, secrets: Sequence[str] = ()) -> HostState:
+async def ensure_up(
+    settings: Settings, secrets: Sequence[str] = (), begun: subprocess.Popen[bytes] | None = None
+) -> HostState:
     """The host of this state directory, started if there is none, once a worker polls. Raises `Unavailable`.
 
-    `secrets` are variables that its worker needs as they are here, as far as they are set here.
+    `secrets` are variables that its worker needs as they are here, as far as they are set here. `begun` is a host that
+    was started just now.
     """
     telemetry.require_extras(settings)
     files = Files(settings.state_dir)
     prepare_state_dir(settings.state_dir)
     files.used.touch()
     deadline = time.monotonic() + UP_SECONDS
-    spawned: subprocess.Popen[bytes] | None = None
+    spawned = begun
     while time.monotonic() < deadline:
         state = files.alive()
         if state is not None and state.ready:
@@ -65,18 +59,9 @@ async def ensure_up(settings: Settings, secrets: Sequence[str] = ()) -> HostStat
         if state is None and (spawned is None or spawned.poll() is not None):
             if spawned is not None and spawned.returncode > 0:  # one that was killed is started again
                 raise _did_not_start(files)
-            spawned = _spawn(settings, files)
+            spawned = spawn(settings, files)
         await asyncio.sleep(POLL_SECONDS)
     raise _did_not_start(files)
-
-
-def shown(settings: Settings) -> dict[str, str]:
-    """Every setting as text, and the code's age: what a host was started with, to compare with what a command has.
-
-    Secrets are masked: whether they are the same, `other_secrets` says.
-    """
-    masked = Masker(secrets_of(settings)).text
-    return {"version of the code": _code(), **{name: masked(str(value)) for name, value in settings}}
 
 
 def other_secrets(state: HostState, names: Sequence[str]) -> list[str]:
@@ -99,13 +84,6 @@ def _environment(state: HostState) -> dict[str, str]:
 def _lines_as_read(value: str) -> str:
     """psutil reads an environment as a text file, in which every end of a line becomes the same."""
     return value.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _code() -> str:
-    """When what a host runs was last changed: an upgrade must not leave the old code at work."""
-    root = Path(__file__).resolve().parent.parent
-    files = (path for package in PACKAGES for path in (root / package).rglob("*.py"))
-    return str(max(path.stat().st_mtime_ns for path in files))
 
 
 async def _end_if_idle(settings: Settings, state: HostState, differing: list[str]) -> None:
@@ -135,50 +113,6 @@ async def take_down(settings: Settings) -> bool:
     process.terminate()
     await asyncio.to_thread(psutil.wait_procs, [process], settings.drain_timeout + 20)
     return True
-
-
-def _spawn(settings: Settings, files: Files) -> subprocess.Popen[bytes]:
-    absolute = {name: str(getattr(settings, name)) for name in ("project", "state_dir", "evidence_dir")}
-    environment = os.environ | {f"COUNTERSIGN_{name.upper()}": path for name, path in absolute.items()}
-    plan = _plan(settings, files)
-    with files.log("host").open("ab") as log:
-        spawned = subprocess.Popen(  # noqa: S603 - ourselves
-            [*PYTHON, "-m", "entrypoints.embedded"],
-            cwd=settings.state_dir,
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            env=environment,
-            start_new_session=True,
-        )
-    assert spawned.stdin is not None
-    with suppress(BrokenPipeError), spawned.stdin as told:  # it has ended already, and its log says why
-        told.write(json.dumps(asdict(plan)).encode())
-    return spawned
-
-
-def _plan(settings: Settings, files: Files) -> Plan:
-    """What the host is to do. Raises `Unavailable` where there is no server to start."""
-    attributes = [f"--search-attribute={key.name}=Keyword" for key in SEARCH_ATTRIBUTES]
-    return Plan(
-        state_dir=str(settings.state_dir),
-        settings=shown(settings),
-        server=[
-            server_binary(settings.temporal_binary),
-            *("server", "start-dev", "--ip", "127.0.0.1", "--log-level", "warn"),
-            *("--port", "{port}", "--ui-port", "{ui_port}"),
-            *("--db-filename", str(files.database), "--sqlite-pragma", "journal_mode=wal"),
-            *("--namespace", settings.temporal_namespace),
-            *attributes,
-        ],
-        worker=[*PYTHON, "-m", "worker", "--address", "127.0.0.1:{port}"],
-        clear=[*PYTHON, "-m", "entrypoints.clear"],
-        namespace=settings.temporal_namespace,
-        idle_timeout=settings.idle_timeout,
-        drain_timeout=settings.drain_timeout,
-        log_level=settings.log_level,
-        log_format=settings.log_format,
-    )
 
 
 def _did_not_start(files: Files) -> Unavailable:

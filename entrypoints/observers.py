@@ -22,7 +22,7 @@ from domain.checks import Outcome
 from domain.criteria import CRITERION_TYPES
 from domain.messages import CheckInput
 from workflows.options import WORKFLOWS_QUEUE
-from workflows.telemetry import CHECK_SECONDS, CHECK_SECONDS_BUCKETS, CHECKS, ENDS, ROUNDS
+from workflows.telemetry import CHECK_SECONDS, CHECK_SECONDS_BUCKETS, ENDS, counters
 
 QUEUE_WAIT = "countersign_queue_wait_seconds"
 TRAIL_APPEND = "countersign_trail_append_seconds"
@@ -101,8 +101,7 @@ def _context(info: activity.Info, arguments: Sequence[object]) -> dict[str, str 
 def begin_at_zero(meter: MetricMeter, namespace: str) -> None:
     """Make every count of `workflows.telemetry` known before its first event: an increase from nothing goes unseen."""
     labels = {"namespace": namespace, "task_queue": WORKFLOWS_QUEUE, "workflow_type": "VerificationWorkflow"}
-    counted = meter.with_additional_attributes(labels)
-    rounds, checks = counted.create_counter(ROUNDS), counted.create_counter(CHECKS)
+    rounds, checks = counters(meter.with_additional_attributes(labels))
     for end in ENDS:
         rounds.add(0, {"outcome": end})
     for kind in CRITERION_TYPES:

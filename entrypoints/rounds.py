@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from subprocess import Popen
 from urllib.parse import quote
 
 from temporalio.client import Client
@@ -49,10 +50,10 @@ def variables_of(order: Order) -> list[str]:
     return [*order.environment.secrets, *(GITHUB_TOKENS if asks_github else ())]
 
 
-async def open_server(settings: Settings, secrets: Sequence[str] = ()) -> Server:
+async def open_server(settings: Settings, secrets: Sequence[str] = (), begun: Popen[bytes] | None = None) -> Server:
     """The configured server, else the embedded one, up if needed, with these secrets. Raises `Unavailable`."""
     if not settings.remote:
-        return await _open_embedded(settings, secrets)
+        return await _open_embedded(settings, secrets, begun)
     client = await connect(settings)
     for queue in (WORKFLOWS_QUEUE, workspace_queue(host_id()), SANDBOX_QUEUE):
         if not await pollers(client, queue):
@@ -64,11 +65,11 @@ async def open_server(settings: Settings, secrets: Sequence[str] = ()) -> Server
     return Server(client=client, address=client.service_client.config.target_host, ui="")
 
 
-async def _open_embedded(settings: Settings, secrets: Sequence[str]) -> Server:
+async def _open_embedded(settings: Settings, secrets: Sequence[str], begun: Popen[bytes] | None) -> Server:
     """The host's server. One that dies before it answers is looked for again: its host starts another."""
     deadline = time.monotonic() + UP_SECONDS
     while True:
-        host = await ensure_up(settings, secrets)
+        host = await ensure_up(settings, secrets, begun)
         try:
             return Server(client=await connect(settings, host.address), address=host.address, ui=host.ui)
         except Unavailable:
@@ -84,13 +85,16 @@ async def verify(
     started: Callable[[RoundInput, Server], None],
     seen: Callable[[Progress], None],
     order_file: str = "",
+    begun: Popen[bytes] | None = None,
 ) -> RoundResult:
     """Start the next round of `order` and follow it to its end; cancelled, it cancels the round.
+
+    `begun` is the project's host, if it was started just now.
 
     A server or host that goes away is waited for, and started again when it is embedded: the round is durable.
     Raises `Unavailable` when it does not come back, or for what the round could not do.
     """
-    server = await open_server(settings, variables_of(order))
+    server = await open_server(settings, variables_of(order), begun)
     request, _ = await start_round(server.client, trail, order, order_file)
     started(request, server)
 

@@ -24,7 +24,9 @@ PASSWORD = "s3cret-of-the-tests"
 """Of every role: what must never be shown is easy to look for."""
 
 SUPERUSER = "postgres"
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 90.0
+"""After a kill PostgreSQL first has every file of every database on the disk."""
+
 _SYSTEM_USER = "postgres"
 _SETTINGS = {"shared_buffers": "32MB", "max_connections": "80", "max_wal_size": "256MB", "log_min_messages": "warning"}
 
@@ -105,6 +107,10 @@ class Cluster:
             )
         )
         return self.url(name)
+
+    def drop_database(self, name: str) -> None:
+        """Remove a database and who is in it; every one that stays makes the next recovery slower."""
+        self.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
     def create_role(self, name: str, options: str = "LOGIN") -> None:
         """Make a role that may log in with the tests' password, or has other `options`, such as CREATEROLE."""

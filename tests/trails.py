@@ -68,6 +68,7 @@ class PostgresqlPlace:
         self.cluster, self.folder, self.closing = cluster, folder, closing
         self.name = f"contract_{next(NUMBERS_OF_DATABASES)}"
         self.url = cluster.create_database(self.name)
+        closing.callback(cluster.drop_database, self.name)
 
     def open(self) -> SqlTrail:
         trail = SqlTrail(self.url, self.folder / "heads.jsonl")

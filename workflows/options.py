@@ -8,12 +8,14 @@ from typing import TypedDict
 from temporalio.common import RetryPolicy, SearchAttributeKey
 from temporalio.workflow import ActivityCancellationType
 
+from workflows import attributes
+
 WORKFLOWS_QUEUE = "workflows"
 SANDBOX_QUEUE = "sandbox"
 
-SESSION_ATTRIBUTE = SearchAttributeKey.for_keyword("CountersignSession")
-DOMAIN_ATTRIBUTE = SearchAttributeKey.for_keyword("CountersignDomain")
-REVIEW_ATTRIBUTE = SearchAttributeKey.for_keyword("CountersignReviewStatus")
+SESSION_ATTRIBUTE = SearchAttributeKey.for_keyword(attributes.SESSION)
+DOMAIN_ATTRIBUTE = SearchAttributeKey.for_keyword(attributes.DOMAIN)
+REVIEW_ATTRIBUTE = SearchAttributeKey.for_keyword(attributes.REVIEW_STATUS)
 SEARCH_ATTRIBUTES = (SESSION_ATTRIBUTE, DOMAIN_ATTRIBUTE, REVIEW_ATTRIBUTE)
 
 HEARTBEAT = timedelta(seconds=10)

@@ -148,9 +148,13 @@ class PostgresqlDatabase:
 
     def _set_up(self, connection: Any, _: object) -> None:
         """A new connection of the application: it sets its role before anything else is asked of it."""
-        self._set_timeouts(connection)
-        connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(self._role)))
-        connection.commit()
+        try:
+            self._set_timeouts(connection)
+            connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(self._role)))
+            connection.commit()
+        except BaseException:
+            connection.close()  # the pool does not know it yet
+            raise
 
     def _set_timeouts(self, connection: Any) -> None:
         milliseconds = round(self._timeout * 1000)

@@ -55,8 +55,12 @@ class SqlTrail:
         self._heads = HeadsFile(heads_file, busy_timeout)
         with told(self._place):
             heads_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._database.prepare(self._fill)
-            self._store_id = self._read_store_id()
+            try:
+                self._database.prepare(self._fill)
+                self._store_id = self._read_store_id()
+            except BaseException:
+                self.close()
+                raise
 
     def store_id(self) -> str:
         """The random id that the store got when it was made."""

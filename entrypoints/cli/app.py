@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import typer
@@ -10,6 +9,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from adapters.masking.streams import mask_standard_streams
 from entrypoints.cli.output import speak
+from entrypoints.imports import without_collecting
 
 COMMANDS = {
     "init": "Write an order for a repository: the image, what to install, the test command, the commit to trust.",
@@ -29,6 +29,10 @@ ELSEWHERE = {"up": "host_commands", "down": "host_commands", "status": "host_com
 """The modules of the commands that have none of their own name. A module with an `app` is a family of commands."""
 
 
+BEGINS_FIRST = ("verify",)
+"""Those that see to their logs themselves, after they have started what takes long."""
+
+
 class Commands(TyperGroup):
     """A group whose list of commands costs nothing: a command is imported once it is named on the command line."""
 
@@ -39,14 +43,15 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that `args` name, imported; from now on all logs go to stderr."""
         if args[0] in COMMANDS:
-            import_module("entrypoints.telemetry").log_errors()
+            if args[0] not in BEGINS_FIRST:
+                without_collecting("entrypoints.telemetry").log_errors()
             self.commands[args[0]] = loaded(args[0])
         return super().resolve_command(ctx, args)
 
 
 def loaded(name: str) -> Any:
     """The command of that name, ready to be run."""
-    module = import_module(f"entrypoints.cli.{ELSEWHERE.get(name, name)}")
+    module = without_collecting(f"entrypoints.cli.{ELSEWHERE.get(name, name)}")
     family = getattr(module, "app", None)
     if family is not None:
         return typer.main.get_command(family)

@@ -1,10 +1,10 @@
-"""`countersign verify`: one round of one order, from the file to the verdict."""
+"""`countersign verify`: the order, and the host that its round needs. The round itself is `verifying`'s.
+
+The host takes longest to start, so it is started before this process has imported what follows the round.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import errno
-import json
 import os
 from pathlib import Path
 from typing import Annotated
@@ -13,25 +13,11 @@ import typer
 
 from adapters.config.order_file import load_order
 from adapters.config.settings import refuse_authority_within
-from domain.decision import RoundOutcome
-from domain.errors import Cause, Malformed, Problem, Unavailable
-from domain.messages import RoundInput, RoundResult
+from domain.errors import Malformed, Problem
 from domain.order import Order
-from domain.ports import Trail
-from domain.report import Report
-from entrypoints import rounds
 from entrypoints.cli import common
-from entrypoints.cli.render import Watcher, show_report
-from entrypoints.names import LOCAL_SESSION
-
-EXIT_CODES = {
-    RoundOutcome.VERIFIED: 0,
-    RoundOutcome.CHANGES_REQUESTED: 1,
-    RoundOutcome.FAILED: 1,
-    RoundOutcome.INCONCLUSIVE: 3,
-    RoundOutcome.NEEDS_HUMAN: 4,
-}
-CANCELLED = 130
+from entrypoints.imports import without_collecting
+from entrypoints.spawning import begin
 
 
 def verify(
@@ -54,38 +40,18 @@ def verify(
 
     Example: countersign verify examples/is_prime/order.yaml --workspace examples/is_prime/worker_second
     """
-    trail = common.open_trail()
-    chosen, order_file = _find_order(order, trail, workspace, base)
+    chosen, order_file = _find_order(order, workspace, base)
     refuse_authority_within(common.settings(), Path(chosen.workspace))
     if objective_only:
         objective = chosen.verification.model_copy(update={"objective_only": True})
         chosen = chosen.model_copy(update={"verification": objective})
     if output is not None:
         _refuse_unwritable(output)
-
-    page: list[str] = []
-    inputs: list[RoundInput] = []
-
-    def started(request: RoundInput, server: rounds.Server) -> None:
-        inputs.append(request)
-        page.append(server.page(request.workflow_id))
-        common.err(f"{request.workflow_id}  {page[0]}")
-
-    with Watcher(common.stderr) as watcher:
-        try:
-            result = asyncio.run(rounds.verify(common.settings(), trail, chosen, started, watcher.see, order_file))
-        except KeyboardInterrupt:
-            common.err("cancelled: the round was ended and nothing was decided")
-            raise typer.Exit(CANCELLED) from None
-    report = _report(result)
-    if output is not None:
-        _write(output, report)
-    if as_json:
-        common.emit_json(report)
-    else:
-        folder = common.evidence_folder(LOCAL_SESSION, chosen.id, inputs[0].attempt)
-        show_report(common.stdout, report, folder, page[0], verbose)
-    raise typer.Exit(EXIT_CODES[result.decision.outcome])
+    begun = None if common.settings().remote or common.settings().otel else begin(common.settings())
+    without_collecting("entrypoints.telemetry").log_errors()
+    verifying = without_collecting("entrypoints.cli.verifying")
+    code = verifying.verify(chosen, order_file, begun, verifying.Wanted(output, verbose, as_json))
+    raise typer.Exit(code)
 
 
 def _refuse_unwritable(output: Path) -> None:
@@ -101,26 +67,11 @@ def _refuse_unwritable(output: Path) -> None:
     raise Malformed([_problem("--output", what, "expected a file that can be written")])
 
 
-def _write(output: Path, report: Report) -> None:
-    try:
-        output.write_text(json.dumps(report.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n")
-    except OSError as error:
-        raise Unavailable(
-            Cause.DISK_FULL if error.errno == errno.ENOSPC else Cause.STORE_UNAVAILABLE,
-            f"the verdict is {report.verdict}, but the report cannot be written to {output}: {error.strerror}",
-            f"countersign evidence show {report.work_order_id} --json prints it",
-        ) from error
-
-
-def _report(result: RoundResult) -> Report:
-    return Report.model_validate_json(common.open_evidence().get(result.report))
-
-
-def _find_order(name: str, trail: Trail, workspace: Path | None, base: str | None) -> tuple[Order, str]:
+def _find_order(name: str, workspace: Path | None, base: str | None) -> tuple[Order, str]:
     """The order in a file of that name with that file, else the one that the last round of that id had."""
     path = Path(name)
     session, todo = common.split_todo(name)
-    attempt = 0 if path.exists() or path.suffix else trail.last_attempt(session, todo)
+    attempt = 0 if path.exists() or path.suffix else common.open_trail().last_attempt(session, todo)
     stored = common.evidence_folder(session, todo, attempt) / "spec.json"
     if attempt and stored.exists():
         return load_order(stored, workspace=workspace, base=base), ""

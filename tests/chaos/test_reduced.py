@@ -21,6 +21,7 @@ from entrypoints.stores import build_trail
 from tests.chaos import check
 from tests.chaos.conftest import World
 from tests.integration.conftest import wait_for
+from tests.postgres import Cluster
 
 
 @pytest.fixture
@@ -101,6 +102,27 @@ def test_a_round_goes_on_when_host_and_worker_are_killed(world: World, engine: A
     kill(state.worker)
     code, err = ended(verify)
     assert code == 0, err
+
+
+@pytest.mark.slow
+def test_a_round_outlives_two_minutes_without_its_database_and_says_what_it_waits_for(
+    world: World, postgres: Cluster, engine: APIClient
+) -> None:
+    world.project.environment["COUNTERSIGN_DATABASE_URL"] = postgres.create_database("chaos")
+    order = world.project.order(id="wo-slow", verification={"checks": [{"name": "slow", "command": "sleep 4"}]})
+    verify = world.project.start("verify", order)
+    label = f"{check.OWNER}={world.state_dir}"
+    wait_for(lambda: any("check" in c["Names"][0] for c in engine.containers(filters={"label": label})))
+    postgres.kill()
+    time.sleep(125)
+    assert verify.poll() is None, "it still waits"
+    postgres.start()
+    code, err = ended(verify)
+    assert code == 0, err
+    assert "waits: the trail in postgresql" in err
+    trail = build_trail(world.settings)
+    assert [row.action for row in trail.rows()].count("audit_completed") == 1
+    trail.close()
 
 
 def test_the_judge_sees_what_is_lost_doubled_or_wrong(world: World) -> None:

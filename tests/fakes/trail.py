@@ -51,19 +51,21 @@ class MemoryTrail:
 
     def rows(self, wanted: RowFilter = EVERYTHING) -> Iterator[TrailRow]:
         self._trouble()
-        for row in self._sorted():
-            if _is_wanted(row, wanted):
-                yield row
+        with self.memory.lock:
+            found = self._sorted()
+        yield from (row for row in found if _is_wanted(row, wanted))
 
     def last_attempt(self, session: str, todo: str) -> int:
         return max((row.attempt for row in self.rows(RowFilter(session=session, todo=todo))), default=0)
 
     def verify(self) -> TrailCheck:
         self._trouble()
-        ends = {row.session: (row.session, row.sequence, row.hash) for row in self._sorted()}
-        records = [chain.to_record(row) for row in self._sorted()]
+        with self.memory.lock:
+            rows, recorded = self._sorted(), list(self.memory.recorded)
+        ends = {row.session: (row.session, row.sequence, row.hash) for row in rows}
+        records = [chain.to_record(row) for row in rows]
         records.sort(key=lambda record: (record["session"], -int(record["sequence"])))
-        return proof.judge(records, list(ends.values()), self.memory.recorded, ())
+        return proof.judge(records, list(ends.values()), recorded, ())
 
     def state(self, session: str | None = None, todo: str | None = None) -> State:
         self._trouble()
@@ -76,10 +78,11 @@ class MemoryTrail:
 
     def rebuild(self, repair: bool = True) -> tuple[Difference, ...]:
         self._trouble()
-        derived = fold(self._sorted())
-        found = differences(self.memory.state, derived)
-        if repair:
-            self.memory.state = derived
+        with self.memory.lock:
+            derived = fold(self._sorted())
+            found = differences(self.memory.state, derived)
+            if repair:
+                self.memory.state = derived
         return found
 
     def _add(self, entry: TrailEntry) -> TrailRow:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from alembic import command
 from alembic.config import Config
-from psycopg import sql
 from sqlalchemy import create_engine, insert, make_url
 
 from adapters import trail as package
@@ -30,7 +29,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         cluster: Cluster = request.getfixturevalue("postgres_cluster")
         name = f"migration_{tmp_path.name}"
         yield cluster.create_database(name)
-        cluster.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+        cluster.drop_database(name)
 
 
 def first_revision(url: str, broken: bool) -> list[TrailRow]:

@@ -93,10 +93,11 @@ class Store:
 
 
 @pytest.fixture
-def store(postgres_cluster: Cluster, tmp_path: Path) -> Store:
+def store(postgres_cluster: Cluster, tmp_path: Path) -> Iterator[Store]:
     name = f"trail_{next(NUMBERS)}"
     postgres_cluster.create_database(name)
-    return Store(postgres_cluster, name, tmp_path / "heads.jsonl")
+    yield Store(postgres_cluster, name, tmp_path / "heads.jsonl")
+    postgres_cluster.drop_database(name)
 
 
 @pytest.fixture

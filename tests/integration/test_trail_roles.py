@@ -65,7 +65,9 @@ class House:
 @pytest.fixture
 def house(postgres_cluster: Cluster, tmp_path: Path) -> Iterator[House]:
     with ExitStack() as closing:
-        yield House(postgres_cluster, tmp_path, closing)
+        made = House(postgres_cluster, tmp_path, closing)
+        closing.callback(lambda: postgres_cluster.drop_database(made.name))
+        yield made
 
 
 def works(trail: SqlTrail) -> bool:

@@ -45,6 +45,12 @@ def test_a_check_that_runs_pytest_is_of_that_kind(command: str, kind: str) -> No
     assert Check(name="c", command=command).kind == kind
 
 
+def test_what_is_to_be_done_is_text_that_a_database_can_hold() -> None:
+    with pytest.raises(ValidationError, match="NUL character"):
+        order(content="do\0it")
+    assert order(content="\n do it\nnow").title == "do it"
+
+
 def test_a_check_may_say_its_kind() -> None:
     assert Check(name="c", kind="command", command="pytest").kind == "command"
 

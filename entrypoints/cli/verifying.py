@@ -1,0 +1,81 @@
+"""A round of `countersign verify`, followed to its end, and what is said of it. The order was found by `verify`."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import Popen
+
+from domain.decision import RoundOutcome
+from domain.errors import Cause, Unavailable
+from domain.messages import RoundInput, RoundResult
+from domain.order import Order
+from domain.report import Report
+from entrypoints import rounds
+from entrypoints.cli import common
+from entrypoints.cli.render import Watcher, show_report
+from entrypoints.names import LOCAL_SESSION
+
+EXIT_CODES = {
+    RoundOutcome.VERIFIED: 0,
+    RoundOutcome.CHANGES_REQUESTED: 1,
+    RoundOutcome.FAILED: 1,
+    RoundOutcome.INCONCLUSIVE: 3,
+    RoundOutcome.NEEDS_HUMAN: 4,
+}
+CANCELLED = 130
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How the report is wanted: also in a file, with everything that was printed, as JSON."""
+
+    output: Path | None
+    verbose: bool
+    as_json: bool
+
+
+def verify(order: Order, order_file: str, begun: Popen[bytes] | None, wanted: Wanted) -> int:
+    """Run the round and say what came of it; the exit code. Raises `Unavailable`."""
+    trail = common.open_trail()
+    page: list[str] = []
+    inputs: list[RoundInput] = []
+
+    def started(request: RoundInput, server: rounds.Server) -> None:
+        inputs.append(request)
+        page.append(server.page(request.workflow_id))
+        common.err(f"{request.workflow_id}  {page[0]}")
+
+    with Watcher(common.stderr) as watcher:
+        try:
+            result = asyncio.run(rounds.verify(common.settings(), trail, order, started, watcher.see, order_file, begun))
+        except KeyboardInterrupt:
+            common.err("cancelled: the round was ended and nothing was decided")
+            return CANCELLED
+    report = _report(result)
+    if wanted.output is not None:
+        _write(wanted.output, report)
+    if wanted.as_json:
+        common.emit_json(report)
+    else:
+        folder = common.evidence_folder(LOCAL_SESSION, order.id, inputs[0].attempt)
+        show_report(common.stdout, report, folder, page[0], wanted.verbose)
+    return EXIT_CODES[result.decision.outcome]
+
+
+def _write(output: Path, report: Report) -> None:
+    try:
+        output.write_text(json.dumps(report.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise Unavailable(
+            Cause.DISK_FULL if error.errno == errno.ENOSPC else Cause.STORE_UNAVAILABLE,
+            f"the verdict is {report.verdict}, but the report cannot be written to {output}: {error.strerror}",
+            f"countersign evidence show {report.work_order_id} --json prints it",
+        ) from error
+
+
+def _report(result: RoundResult) -> Report:
+    return Report.model_validate_json(common.open_evidence().get(result.report))
