@@ -92,7 +92,7 @@ _PROOFS = (
         script=_ONLY_LOOPBACK,
         limits=Limits(),
         held=lambda state: state["ExitCode"] == 0,
-        text="nor has one for which the engine sets none up",
+        text="a container for which the engine sets up no network has only its loopback, too",
         fix="use an engine that knows NetworkDisabled, as Docker's own does",
     ),
 )

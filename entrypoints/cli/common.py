@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adapters.config.settings import Settings, load_settings
 from adapters.evidence.folder import FolderStore
 from adapters.masking.known import masker_of
-from domain.ports import Trail
 from entrypoints.cli.output import (
     EXIT_MALFORMED,
     EXIT_NOT_FOUND,
     EXIT_REFUSED,
     EXIT_UNAVAILABLE,
+    counted,
     emit_json,
     err,
     out,
@@ -24,13 +25,16 @@ from entrypoints.cli.output import (
 )
 from entrypoints.names import LOCAL_SESSION
 from entrypoints.state_dir import prepare_state_dir
-from entrypoints.stores import build_trail
+
+if TYPE_CHECKING:
+    from domain.ports import Trail
 
 __all__ = [
     "EXIT_MALFORMED",
     "EXIT_NOT_FOUND",
     "EXIT_REFUSED",
     "EXIT_UNAVAILABLE",
+    "counted",
     "emit_json",
     "err",
     "evidence_folder",
@@ -56,6 +60,8 @@ def settings() -> Settings:
 
 def open_trail() -> Trail:
     """The project's trail. Raises `Unavailable`."""
+    from entrypoints.stores import build_trail  # noqa: PLC0415 - SQLAlchemy: not every command opens the trail, nor first
+
     prepare_state_dir(settings().state_dir)
     return build_trail(settings())
 

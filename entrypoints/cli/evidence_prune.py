@@ -47,8 +47,7 @@ def prune(
 
 
 def _tell(pruned: Pruned, *, dry_run: bool) -> None:
-    counts = [(pruned.blobs, "blob"), (pruned.memos, "memo"), (pruned.folders, "folder")]
-    told = ", ".join(f"{number} {word}{'' if number == 1 else 's'}" for number, word in counts)
+    told = common.counted((pruned.blobs, "blob"), (pruned.memos, "memo"), (pruned.folders, "folder"))
     limit = pruned.cutoff.isoformat(timespec="seconds").replace("+00:00", "Z")
     common.out(f"{'would remove' if dry_run else 'removed'} {told}, {pruned.bytes} bytes, not used since {limit}")
     if pruned.spared:

@@ -81,8 +81,7 @@ def rebuild(
     else:
         for each in found:
             common.out(_difference(each))
-        count = f"{len(found)} difference{'' if len(found) == 1 else 's'}"
-        common.out(count + (", repaired" if found and not check else ""))
+        common.out(common.counted((len(found), "difference")) + (", repaired" if found and not check else ""))
     if found and check:
         raise typer.Exit(EXIT_FAULTS)
 
@@ -98,8 +97,7 @@ def _tell(check: TrailCheck, *, no_heads: bool) -> None:
     else:
         for session in check.unproven:
             common.out(f"{plain(session)}: tail unproven: no head outside the database confirms its last row")
-    counts = [(check.rows, "row"), (check.sessions, "session"), (len(check.faults), "fault")]
-    common.out(", ".join(f"{number} {word}{'' if number == 1 else 's'}" for number, word in counts))
+    common.out(common.counted((check.rows, "row"), (check.sessions, "session"), (len(check.faults), "fault")))
 
 
 def _difference(difference: Difference) -> str:

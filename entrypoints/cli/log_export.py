@@ -68,7 +68,7 @@ def check_file(file: Path, heads: Path | None) -> TrailCheck:
 
 
 def _written(output: Path, header: Header) -> str:
-    return f"{output}: {header.rows} rows, {len(header.heads)} sessions"
+    return f"{output}: {common.counted((header.rows, 'row'), (len(header.heads), 'session'))}"
 
 
 @contextmanager

@@ -42,6 +42,11 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
 
 
+def counted(*counts: tuple[int, str]) -> str:
+    """`1 row, 2 faults` for counts of things by their name in the singular."""
+    return ", ".join(f"{number} {word}{'' if number == 1 else 's'}" for number, word in counts)
+
+
 def speak(command: Callable[[], None]) -> None:
     """Run the application; what it refuses or cannot do becomes lines on stderr and an exit code (CONTRACT).
 

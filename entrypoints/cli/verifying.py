@@ -10,9 +10,10 @@ from pathlib import Path
 from subprocess import Popen
 
 from domain.decision import RoundOutcome
-from domain.errors import Cause, Unavailable
+from domain.errors import Cause, CountersignError, Unavailable
 from domain.messages import RoundInput, RoundResult
 from domain.order import Order
+from domain.ports import Trail
 from domain.report import Report
 from entrypoints import rounds
 from entrypoints.cli import common
@@ -40,7 +41,7 @@ class Wanted:
 
 def verify(order: Order, order_file: str, begun: Popen[bytes] | None, wanted: Wanted) -> int:
     """Run the round and say what came of it; the exit code. Raises `Unavailable`."""
-    trail = common.open_trail()
+    trail = _open_trail(begun)
     page: list[str] = []
     inputs: list[RoundInput] = []
 
@@ -51,7 +52,9 @@ def verify(order: Order, order_file: str, begun: Popen[bytes] | None, wanted: Wa
 
     with Watcher(common.stderr) as watcher:
         try:
-            result = asyncio.run(rounds.verify(common.settings(), trail, order, started, watcher.see, order_file, begun))
+            result = asyncio.run(
+                rounds.verify(common.settings(), trail, order, started, watcher.see, order_file, begun)
+            )
         except KeyboardInterrupt:
             common.err("cancelled: the round was ended and nothing was decided")
             return CANCELLED
@@ -64,6 +67,16 @@ def verify(order: Order, order_file: str, begun: Popen[bytes] | None, wanted: Wa
         folder = common.evidence_folder(LOCAL_SESSION, order.id, inputs[0].attempt)
         show_report(common.stdout, report, folder, page[0], wanted.verbose)
     return EXIT_CODES[result.decision.outcome]
+
+
+def _open_trail(begun: Popen[bytes] | None) -> Trail:
+    """Without a trail there is no round, and nothing for a host that was started for it to do."""
+    try:
+        return common.open_trail()
+    except CountersignError:
+        if begun is not None:
+            begun.terminate()
+        raise
 
 
 def _write(output: Path, report: Report) -> None:
