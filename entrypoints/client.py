@@ -6,6 +6,7 @@ import asyncio
 import getpass
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from datetime import timedelta
 
 from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
@@ -157,8 +158,26 @@ async def follow(handle: RoundHandle, silent: Callable[[], Awaitable[None]]) -> 
     Raises `RPCError` when the server is gone, `Unavailable` (no_worker) when no worker has answered for long, and what
     the round has waited for that long. `silent` is called whenever no worker has answered.
     """
+    ending = asyncio.create_task(_end(handle))
+    try:
+        async for progress in _seen(handle, silent, ending):
+            yield progress
+    finally:
+        ending.cancel()
+
+
+async def _end(handle: RoundHandle) -> None:
+    """Return when the round has ended, which the server tells at once, or cannot be asked."""
+    with suppress(WorkflowFailureError, RPCError):
+        await handle.result()
+
+
+async def _seen(
+    handle: RoundHandle, silent: Callable[[], Awaitable[None]], ending: asyncio.Task[None]
+) -> AsyncIterator[Progress]:
     answered = moved = time.monotonic()
     while True:
+        asked_last = ending.done()
         description = await handle.describe(rpc_timeout=RPC)
         ended = description.status is not WorkflowExecutionStatus.RUNNING
         waits = await _waits_for(description)
@@ -185,7 +204,10 @@ async def follow(handle: RoundHandle, silent: Callable[[], Awaitable[None]]) -> 
                 ) from error
         if ended:
             return
-        await asyncio.sleep(POLL_SECONDS)
+        if asked_last:  # nobody could be asked for the end
+            await asyncio.sleep(POLL_SECONDS)
+        else:
+            await asyncio.wait([ending], timeout=POLL_SECONDS)
 
 
 async def _with_heartbeats(description: WorkflowExecutionDescription, progress: Progress) -> Progress:

@@ -13,5 +13,4 @@ def without_collecting(name: str) -> Any:
     try:
         return import_module(name)
     finally:
-        gc.freeze()
         gc.enable()

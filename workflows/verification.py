@@ -256,7 +256,7 @@ class VerificationWorkflow:
         if self._freezing.refused:
             return ""
         trees = self._freezing.trees
-        return f"{trees.reason}. {trees.next_step}" if isinstance(trees, Unavailable) else ""
+        return str(trees) if isinstance(trees, Unavailable) else ""
 
     def _in_order(self) -> tuple[CheckResult, ...]:
         return tuple(self._runs.results[item.id] for item in self._items if item.id in self._runs.results)

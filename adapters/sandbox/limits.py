@@ -51,7 +51,7 @@ class _Proof:
     held: Callable[[dict[str, Any]], bool]
     text: str
     fix: str
-    own_hosts: bool = True
+    bare: bool = True
 
 
 _ONLY_LOOPBACK = "while read -r name _; do case $name in Inter*|face*|lo:*) ;; *) exit 9; esac; done < /proc/net/dev"
@@ -84,7 +84,7 @@ _PROOFS = (
         held=lambda state: state["ExitCode"] == 0,
         text="a container has no network but its own loopback",
         fix="use an engine whose `none` network is Docker's own",
-        own_hosts=False,
+        bare=False,
     ),
     _Proof(
         name="no network set up",
@@ -183,7 +183,7 @@ def _end_of(api: docker.APIClient, proof: _Proof, image: str, owner: str) -> dic
     labels = {OWNER: owner, DEADLINE: str(int(time.time()) + _LIFETIME_SECONDS)}
     name = f"countersign-probe-{uuid.uuid4().hex[:12]}"
     container = Container(
-        name, image, proof.script, labels, limits=proof.limits, init=False, waiting=True, own_hosts=proof.own_hosts
+        name, image, proof.script, labels, limits=proof.limits, init=False, waiting=True, bare=proof.bare
     )
     identity = create(api, container)
     try:

@@ -9,12 +9,14 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 from adapters.sandbox import check, limits, serve
-from adapters.sandbox.confinement import Container, Limits
+from adapters.sandbox.confinement import Container, HostsGone, Limits
 from adapters.sandbox.engine import DEADLINE, OWNER, ROUND, RUN, Engine, name_of
+from adapters.sandbox.hosts import Hosts
 from adapters.sandbox.images import Images
 from adapters.sandbox.limits import ProbeResult
 from adapters.sandbox.reaper import reap
@@ -56,9 +58,9 @@ class DockerSandbox:
         self._engine = Engine(docker_host)
         self._images = Images(self._engine, images_dir, base_image)
         self._suitability = Suitability(self._engine, owner)
-        self._seals = Seals(self._engine, store, owner)
-        self._setups = Setups(self._engine, store, owner)
         self._gate = limits.Gate(self._engine, store, owner)
+        self._seals = Seals(self._engine, store, owner, Hosts(self._gate, self._engine, store, owner))
+        self._setups = Setups(self._engine, store, owner)
 
     async def prepare(self, image: str, progress: Progress) -> Image:
         """Find, build or pull `image`, on an engine whose limits bind.
@@ -160,9 +162,10 @@ class DockerSandbox:
             seal = self._seals.find_or_make(request.round, request.tree, request.image)
             if cancelled.is_set():
                 raise check.Abandoned
-            lived = live(_container(request, seal, suitable, self._owner))
-            if not wrong(lived):
-                return lived
+            with suppress(HostsGone):  # with the holder, whose they were
+                lived = live(_container(request, seal, suitable, self._owner))
+                if not wrong(lived):
+                    return lived
             self._seals.discard(request.round, request.tree, seal)
         raise Unavailable(
             Cause.SEAL_MISMATCH,
@@ -217,7 +220,8 @@ def _container(request: RunRequest, seal: Seal, image: Suitable, owner: str) -> 
         ),
         image_volumes=image.volumes,
         volume=seal.volume,
-        own_hosts=image.own_hosts,
+        bare=bool(seal.hosts),
+        hosts=seal.hosts,
     )
 
 

@@ -27,6 +27,7 @@ from adapters.sandbox.engine import (
     remove_volume,
     status_of,
 )
+from adapters.sandbox.hosts import Hosts
 from domain.ports import EvidenceStore
 from domain.tree import Manifest
 
@@ -36,17 +37,19 @@ LIFETIME_SECONDS = 3600
 _VOLUME = "countersign.volume"
 _BYTES = "countersign.bytes"
 _INODES = "countersign.inodes"
+_SHARES_HOSTS = "countersign.hosts"
 
 _HOLD = "read -r forever"
 
 
 @dataclass(frozen=True)
 class Seal:
-    """A sealed tree: its volume, and what a copy of it takes."""
+    """A sealed tree: its volume, and what a copy of it takes. `hosts`: the holder's file of hosts, to be shared."""
 
     volume: str
     bytes: int
     inodes: int
+    hosts: str = ""
 
 
 class Seals:
@@ -56,10 +59,11 @@ class Seals:
     to. That renaming is atomic on the engine: half a seal has no such name, and of two processes one comes first.
     """
 
-    def __init__(self, engine: Engine, store: EvidenceStore, owner: str) -> None:
+    def __init__(self, engine: Engine, store: EvidenceStore, owner: str, hosts: Hosts) -> None:
         self._engine = engine
         self._store = store
         self._owner = owner
+        self._hosts = hosts
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def find_or_make(self, round: str, tree: str, image: str) -> Seal:
@@ -96,7 +100,7 @@ class Seals:
             _make_volume(api, seal, holder)
             self._hold(api, seal, holder, sealed_tree(manifest, tree, self._store.get))
             if _publish(api, unique, name):
-                return seal
+                return _find(api, name) or seal
         except BaseException:
             _remove(api, seal)
             raise
@@ -104,7 +108,9 @@ class Seals:
         return _find(api, name) or self._make(api, name, holder, tree)
 
     def _hold(self, api: docker.APIClient, seal: Seal, holder: Container, archive: Iterator[bytes]) -> None:
+        shared = self._hosts.can_be_shared(api, holder.image)
         labels = {**holder.labels, _VOLUME: seal.volume, _BYTES: str(seal.bytes), _INODES: str(seal.inodes)}
+        labels |= {_SHARES_HOSTS: ""} if shared else {}
         identity = create(
             api,
             Container(
@@ -115,7 +121,7 @@ class Seals:
                 volume=seal.volume,
                 writable=True,
                 waiting=True,
-                own_hosts=True,
+                bare=not shared,
             ),
         )
         api.start(identity)
@@ -135,7 +141,8 @@ def _find(api: docker.APIClient, name: str) -> Seal | None:
         remove_container(api, holder["Id"])
         return None
     labels = holder["Config"]["Labels"]
-    return Seal(labels[_VOLUME], int(labels[_BYTES]), int(labels[_INODES]))
+    hosts = str(holder["HostsPath"]) if _SHARES_HOSTS in labels else ""
+    return Seal(labels[_VOLUME], int(labels[_BYTES]), int(labels[_INODES]), hosts)
 
 
 def _make_volume(api: docker.APIClient, seal: Seal, holder: Container) -> None:

@@ -81,7 +81,8 @@ def lasting(container: Container, limit: float) -> Container:
         container,
         environment={**container.environment, "COUNTERSIGN_LIMIT": f"{longest:.3f}"},
         labels={**container.labels, DEADLINE: str(_deadline(limit))},
-        own_hosts=False,
+        bare=False,
+        hosts="",
     )
 
 

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from adapters.masking.streams import mask_standard_streams
-from entrypoints.cli.output import speak
+from entrypoints.cli.output import leave, speak
 from entrypoints.imports import without_collecting
 
 COMMANDS = {
@@ -68,4 +68,7 @@ app = Commands(
 def main() -> None:
     """Run the command line."""
     mask_standard_streams()
-    speak(app)
+    try:
+        speak(app)
+    except SystemExit as ended:
+        leave(ended)

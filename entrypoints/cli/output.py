@@ -73,6 +73,23 @@ def speak(command: Callable[[], None]) -> None:
         os._exit(EXIT_UNAVAILABLE)
 
 
+def leave(ended: SystemExit) -> NoReturn:
+    """End the process with the code of `ended`, once all is said, and without taking the interpreter apart.
+
+    That takes a tenth of a second, and a thread of the SDK that still logs then aborts the process (seen: exit code
+    134 after a verdict).
+    """
+    if isinstance(ended.code, str):
+        err(ended.code)
+    code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        code = EXIT_UNAVAILABLE
+    os._exit(code)
+
+
 def _tell(error: CountersignError, code: int, facts: Mapping[str, object], text: str) -> NoReturn:
     if "--json" in sys.argv:
         emit_json({"error": type(error).__name__.lower(), **facts})

@@ -108,12 +108,16 @@ class Answer:
 
     @property
     def cause(self) -> str:
-        """The stable code of why it could not tell, if it says one."""
+        """The stable code of why it could not tell, or why the round that it tells of could not: "" when it could."""
         try:
             said = json.loads(self.out)
         except ValueError:
             return ""
-        return str(said.get("code", "")) if isinstance(said, dict) else ""
+        if self.outcome != RoundOutcome.INCONCLUSIVE:
+            return str(said.get("code", ""))
+        codes = {part["code"] for name in ("reasons", "criteria", "checks") for part in said[name]}
+        texts = " ".join(reason["text"] for reason in said["reasons"])
+        return next((code for code in TRANSIENT if code in codes or f"({code})" in texts), "inconclusive")
 
 
 class Clients:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -12,10 +13,12 @@ from pathlib import Path
 import pytest
 from docker import APIClient
 
+from tests.chaos.check import OWNER, leftovers
 from tests.chaos.conftest import World
 from tests.chaos.disk import Disk, mounted
 from tests.chaos.faults import Killer, full_disks
 from tests.chaos.rounds import KINDS, Answer
+from tests.integration.conftest import wait_for
 from tests.postgres import Cluster
 
 STATE_MIB = 224
@@ -92,3 +95,29 @@ def test_a_full_disk_under_postgresql_damages_nothing(
     shutil.rmtree(folder)
     assert problems == [], f"seed {world.seed}\n" + "\n".join(problems)
     assert [a for a in answers if not a.acknowledged] == []
+
+
+@pytest.mark.slow
+def test_a_round_without_room_for_its_evidence_says_so_and_what_would_help(
+    make_world: Callable[[Path], World], tmp_path: Path, engine: APIClient
+) -> None:
+    with mounted(tmp_path / "disk", STATE_MIB) as disk:
+        world = make_world(disk.path / "state")
+        order = world.project.order(id="wo-room", verification={"checks": [{"name": "slow", "command": "sleep 3"}]})
+        assert world.project.run("up").returncode == 0
+        verify = world.project.start("verify", order, "--json")
+        label = f"{OWNER}={world.state_dir}"
+        wait_for(lambda: any("check" in c["Names"][0] for c in engine.containers(filters={"label": label})))
+        for _ in range(70):  # half a second each: longer than the tries of a check take
+            disk.fill()
+            time.sleep(0.5)
+        disk.clear()
+        out, err = verify.communicate(timeout=120)
+        assert verify.returncode == 3, err
+        (check,) = json.loads(out)["checks"]
+        assert (check["outcome"], check["code"]) == ("could_not_run", "disk_full")
+        assert "Free some space" in out
+        assert world.project.run("verify", order).returncode == 0, "with room again"
+        assert world.project.run("log", "verify").returncode == 0
+        assert world.project.run("down").returncode == 0
+        assert list(leftovers(engine, world.settings, world.mark)) == []

@@ -189,7 +189,7 @@ def test_an_order_with_a_secret_is_refused_with_its_line(secretive: Project, whe
     assert secretive.rows("wo-refused") == []
 
 
-@pytest.mark.parametrize("path", ["new.txt", "a.txt", f"{PLAIN}-too.txt"])
+@pytest.mark.parametrize("path", ["new.txt", "a.txt", f"{PLAIN}-too.txt"], ids=["added", "changed", "named"])
 def test_work_with_a_secret_is_refused_and_not_stored(secretive: Project, path: str) -> None:
     file = secretive.root / "work" / path
     before = file.read_text() if file.exists() else None
