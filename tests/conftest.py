@@ -21,11 +21,13 @@ def postgres_cluster() -> Iterator[Cluster]:
 
 
 ONE_AFTER_ANOTHER = dict.fromkeys(
-    ("test_environment.py", "test_setup.py", "test_real_projects.py", "test_init.py"), "set-up images"
+    ("test_environment.py", "test_setup.py", "test_real_projects.py", "test_init.py", "test_masked_rounds.py"),
+    "set-up images",
 )
 """Files that look at the same images of the engine, so that no two of them may run at once."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of one file stay in one process, in their order: they share servers and folders."""
     for item in items:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Final, Protocol
 
-import psycopg
 from sqlalchemy import URL, Connection, Dialect, make_url
 from sqlalchemy.exc import ArgumentError
 
 from adapters.trail.adding import Cursor
 
 EXPECTED: Final = "sqlite:////ABSOLUTE/PATH or postgresql://USER@HOST/DATABASE"
-
-TAKEN: Final = (sqlite3.IntegrityError, psycopg.IntegrityError)
-"""What the drivers raise for a row whose place or key is taken."""
 
 Fill = Callable[[Connection], None]
 """Writes what follows from the rows, after the tables have got a new form and in the same transaction."""
@@ -30,6 +25,9 @@ class Database(Protocol):
 
     dialect: Dialect
     """In which statements for `appending` are compiled; its parameters are named."""
+
+    taken: type[Exception]
+    """What the driver raises for a row whose place or key is taken."""
 
     guards: Mapping[str, str]
     """Each trigger that must be there, by name."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import errno
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeGuard
 
-import psycopg
-from alembic.util.exc import CommandError
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from domain.errors import Cause, Unavailable
+
+if TYPE_CHECKING:  # a trail in SQLite does without
+    import psycopg
 
 _FREE_SPACE = "free some space on that disk; nothing that was acknowledged is lost"
 _VERIFY = "run `countersign log verify`, which names what is wrong"
@@ -35,6 +37,10 @@ _SQLSTATES: Final = {
 """What PostgreSQL's error codes, or their beginnings, mean for a trail and what to do."""
 
 
+class StrangeForm(Exception):
+    """The tables have a form that this version does not know."""
+
+
 @contextmanager
 def told(place: str) -> Iterator[None]:
     """Turn failures of the store at `place` into `Unavailable` (store_unavailable, disk_full)."""
@@ -42,17 +48,19 @@ def told(place: str) -> Iterator[None]:
         yield
     except DBAPIError as error:
         raise _from_database(place, error.orig) from error
-    except (sqlite3.Error, psycopg.Error) as error:  # not all come through SQLAlchemy: fetching, connecting
-        raise _from_database(place, error) from error
     except OSError as error:
         raise _from_system(place, error) from error
-    except CommandError as error:
+    except StrangeForm as error:
         raise _unavailable(
             f"the trail in {place} has a form that this version does not know: {error}",
             "use the version of Countersign that wrote it, or a newer one",
         ) from error
     except SQLAlchemyError as error:
         raise _unavailable(f"the trail in {place} could not be used: {error}", _VERIFY) from error
+    except Exception as error:  # not all of a driver's come through SQLAlchemy: fetching, connecting
+        if not _is_a_drivers(error):
+            raise
+        raise _from_database(place, error) from error
 
 
 def unreadable(place: str, what: str, next_step: str = _VERIFY) -> Unavailable:
@@ -65,8 +73,18 @@ def unusable(reason: str, next_step: str) -> Unavailable:
     return _unavailable(reason, next_step)
 
 
+def _is_a_drivers(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.Error) or _is_postgresqls(error)
+
+
+def _is_postgresqls(error: BaseException | None) -> TypeGuard[psycopg.Error]:
+    """Whether it is the driver's, which is not loaded for the question."""
+    driver = sys.modules.get("psycopg")
+    return driver is not None and isinstance(error, driver.Error)
+
+
 def _from_database(place: str, error: BaseException | None) -> Unavailable:
-    if isinstance(error, psycopg.Error):
+    if _is_postgresqls(error):
         return _from_postgresql(place, error)
     return _from_sqlite(place, error)
 
@@ -86,7 +104,7 @@ def _from_postgresql(place: str, error: psycopg.Error) -> Unavailable:
         return _unavailable(
             f"there is no database {place}", f"as an administrator, run: CREATE DATABASE \"{name}\" ENCODING 'UTF8'"
         )
-    if isinstance(error, psycopg.OperationalError):
+    if isinstance(error, sys.modules["psycopg"].OperationalError):
         return _unavailable(f"the trail in {place} cannot be reached: {said}", _REACHABLE)
     return _unavailable(f"the trail in {place} could not be used: {said}", "see the server's log, then retry")
 

@@ -47,6 +47,7 @@ class PostgresqlDatabase:
 
     def __init__(self, url: URL, owner_url: URL | None, timeout: float) -> None:
         self.place = place_of(url)
+        self.taken: type[Exception] = psycopg.IntegrityError
         self.guards: Mapping[str, str] = POSTGRESQL_GUARDS
         self._timeout = timeout
         self._login = url.username

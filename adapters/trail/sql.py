@@ -19,10 +19,9 @@ from sqlalchemy import Connection, Select, func, select
 
 from adapters.trail import chain, filters, proof, views
 from adapters.trail.adding import Adder
-from adapters.trail.database import TAKEN, Database, parsed
+from adapters.trail.database import Database, parsed
 from adapters.trail.failures import told, unreadable
 from adapters.trail.heads import Head, HeadsFile
-from adapters.trail.postgresql import PostgresqlDatabase
 from adapters.trail.schema import EVENTS, HEADS, STORE
 from adapters.trail.sqlite import SqliteDatabase
 from domain.events import RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
@@ -143,7 +142,7 @@ class SqlTrail:
         try:
             with self._database.appending() as cursor:
                 return self._adder.add(cursor, entry)
-        except TAKEN:
+        except self._database.taken:
             if last_try:
                 raise
             return None
@@ -204,6 +203,8 @@ def _database(url: str, owner_url: str | None, timeout: float) -> Database:
     found = parsed(url)
     if found.get_backend_name() == "sqlite":
         return SqliteDatabase(found, timeout)
+    from adapters.trail.postgresql import PostgresqlDatabase  # noqa: PLC0415 - a trail in SQLite does without its driver
+
     return PostgresqlDatabase(found, parsed(owner_url) if owner_url else None, timeout)
 
 

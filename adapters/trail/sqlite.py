@@ -23,6 +23,7 @@ class SqliteDatabase:
 
     def __init__(self, url: URL, timeout: float) -> None:
         self.place = place_of(url)
+        self.taken: type[Exception] = sqlite3.IntegrityError
         self.guards: Mapping[str, str] = SQLITE_GUARDS
         self._timeout = timeout
         self._writer = threading.Lock()

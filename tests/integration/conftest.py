@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ class Project:
 
     root: Path
     environment: dict[str, str]
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """`countersign ARGUMENTS` in the project's folder, to its end."""
@@ -44,8 +45,8 @@ class Project:
         )
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """`countersign ARGUMENTS`, left running."""
-        return subprocess.Popen(
+        """`countersign ARGUMENTS`, left running; `close` ends it."""
+        process = subprocess.Popen(
             [COUNTERSIGN, *arguments],
             cwd=self.root,
             env=self.environment | environment,
@@ -55,6 +56,18 @@ class Project:
             text=True,
             preexec_fn=_interruptible,  # noqa: PLW1509 - these tests start no threads
         )
+        self.started.append(process)
+        return process
+
+    def close(self) -> subprocess.CompletedProcess[str]:
+        """End what was started, and the host."""
+        for process in self.started:
+            process.kill()
+            for pipe in (process.stdout, process.stderr):
+                if pipe:
+                    pipe.close()
+            process.wait()
+        return self.run("down")
 
     def write(self, **files: str) -> None:
         """Files by path; `__` stands for a slash and `_dot_` for a dot, since these are argument names."""
@@ -125,7 +138,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
     folder.mkdir()
     made = make_project(folder, tmp_path / "state")
     yield made
-    made.run("down")
+    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +147,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     folder = tmp_path_factory.mktemp("shared")
     made = make_project(folder, tmp_path_factory.mktemp("state"))
     yield made
-    assert made.run("down").returncode == 0
+    assert made.close().returncode == 0
 
 
 def alive(pid: int) -> bool:

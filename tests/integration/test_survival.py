@@ -155,7 +155,8 @@ def test_with_a_server_of_ones_own(project: Project, engine: APIClient) -> None:
     [
         ("TEMPORAL_ADDRESS", "::::", 3),
         ("TEMPORAL_PROFILE", "nope", 2),
-        ("COUNTERSIGN_DATABASE_URL", "postgresql://x/y", 2),
+        ("COUNTERSIGN_DATABASE_URL", "mysql://x/y", 2),
+        ("COUNTERSIGN_DATABASE_URL", "postgresql://127.0.0.1:9/y", 3),
         ("COUNTERSIGN_TEMPORAL_BINARY", "/nonexistent", 3),
     ],
 )

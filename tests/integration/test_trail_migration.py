@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -9,10 +11,12 @@ from pathlib import Path
 import pytest
 from alembic import command
 from alembic.config import Config
+from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, insert, make_url
 
 from adapters import trail as package
-from adapters.trail import SqlTrail, chain
+from adapters.trail import SqlTrail, chain, migrations
+from adapters.trail.migrate import HEAD
 from adapters.trail.schema import EVENTS, HEADS
 from domain.errors import Unavailable
 from domain.events import TrailRow
@@ -72,3 +76,19 @@ def test_a_row_that_cannot_be_read_keeps_nobody_from_naming_it(url: str, tmp_pat
         assert trail.state() == fold([rows[0], rows[2]])
         with pytest.raises(Unavailable, match="local/2"):
             trail.rebuild()
+
+
+def test_the_last_step_is_the_one_that_is_expected() -> None:
+    steps = ScriptDirectory(str(Path(migrations.__file__).parent))
+    assert steps.get_current_head() == HEAD
+
+
+def test_a_trail_that_is_as_it_should_be_is_opened_without_what_migrates_it(tmp_path: Path) -> None:
+    SqlTrail(f"sqlite:///{tmp_path}/trail.db", tmp_path / "heads.jsonl").close()
+    code = (
+        "import sys; from pathlib import Path; from adapters.trail import SqlTrail\n"
+        f"SqlTrail('sqlite:///{tmp_path}/trail.db', Path('{tmp_path}/heads.jsonl')).close()\n"
+        "print(sorted({'alembic', 'psycopg'} & sys.modules.keys()))"
+    )
+    opened = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert opened.stdout == "[]\n"

@@ -189,7 +189,9 @@ def test_the_doctor_and_verify_name_an_engine_that_is_gone(project: Project) -> 
 
 
 def test_a_host_at_work_does_not_make_way(project: Project, engine: APIClient) -> None:
-    running = project.start("verify", project.order(id="wo-first", verification={"checks": [check("wait", "sleep 8")]}))
+    running = project.start(
+        "verify", project.order(id="wo-first", verification={"checks": [check("wait", "sleep 20")]})
+    )
     wait_for(lambda: any(row["action"] == "check_started" for row in project.rows("wo-first")))
     result = project.run("verify", "wo-first.yaml", COUNTERSIGN_PARALLELISM="1")
     assert result.returncode == 3

@@ -82,7 +82,7 @@ async def test_a_round_asks_for_its_order_s_secrets(monkeypatch: pytest.MonkeyPa
     class Asked(Exception):
         pass
 
-    async def up(settings: Settings, secrets: list[str]) -> HostState:
+    async def up(settings: Settings, secrets: list[str], begun: object) -> HostState:
         raise Asked(*secrets)
 
     monkeypatch.setattr(rounds, "ensure_up", up)
