@@ -1,11 +1,13 @@
-"""Rounds against a loop of `docker run`: on a cold start, and on a host that runs."""
+"""Rounds against a loop of `docker run`: by a cold start, by a client that stays, by a command on a running host."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from bench.docker_loop import loop
+from bench.held import Held
 from bench.numbers import interleaved, ratio, seconds, summary
 from bench.project import LARGE, SMALL, Project, Tree, opened
 
@@ -13,7 +15,9 @@ CHECKS = (1, 7, 20)
 
 
 def measure(folder: Path, runs: int, quick: bool) -> dict[str, Any]:
-    """For each tree and number of checks: seconds of (a) the loop, (b) a cold round, (c) a round on a running host."""
+    """For each tree and number of checks, the seconds of (a) the loop, (b) `verify` with no host, (c) a round on a
+    running host, (d) `verify` on a running host.
+    """
     found = []
     trees: tuple[Tree, ...] = (SMALL,) if quick else (SMALL, LARGE)
     for tree in trees:
@@ -33,14 +37,19 @@ def _of(project: Project, tree: Tree, checks: int, runs: int) -> dict[str, Any]:
         project.countersign("down")
         return seconds(lambda: project.verify(checks))
 
-    def warm() -> float:
+    def held() -> float:
+        with closing(Held(project)) as client:
+            return seconds(lambda: client.round(checks))
+
+    def command() -> float:
         return seconds(lambda: project.verify(checks))
 
-    times = interleaved(runs, {"a": docker, "b": cold, "c": warm})
+    times = interleaved(runs, {"a": docker, "b": cold, "c": held, "d": command})
     return {
         "tree": tree.name,
         "checks": checks,
         "b/a": ratio(times["b"], times["a"]),
         "c/a": ratio(times["c"], times["a"]),
+        "d/a": ratio(times["d"], times["a"]),
         **{name: summary(values) for name, values in times.items()},
     }

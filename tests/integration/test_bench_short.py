@@ -38,7 +38,11 @@ def numbers_in(value: Any) -> list[float]:
     return [float(value)] if isinstance(value, int | float) else []
 
 
-@pytest.mark.parametrize("name", PARTS)
+LONG = {"rounds", "cost", "memory"}
+"""Parts that start hosts of their own; what else a `verify` of theirs could show, other tests do."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in PARTS])
 def test_a_part_measures_and_leaves_nothing(name: str, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
     monkeypatch.setattr("bench.memory.IDLE_SECONDS", 0.1)

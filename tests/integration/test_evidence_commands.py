@@ -122,6 +122,7 @@ def slow(project: Project) -> str:
     return project.order(id="wo-slow", verification=checks)
 
 
+@pytest.mark.slow
 def test_pruning_beside_a_running_round_takes_nothing_from_it(project: Project, engine: APIClient, slow: str) -> None:
     quick = project.order(id="wo-quick", verification={"checks": [{"name": "tests", "command": "cat a.txt"}]})
     assert project.run("verify", quick).returncode == 0

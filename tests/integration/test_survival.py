@@ -36,6 +36,7 @@ def started(engine: APIClient, project: Project) -> bool:
     return any("check" in name for name in our_containers(engine, project))
 
 
+@pytest.mark.slow  # tests/chaos kills each of them, at random moments
 @pytest.mark.parametrize("victim", ["worker_pid", "host_pid", "server_pid"])
 def test_a_round_outlives_any_process(project: Project, engine: APIClient, victim: str) -> None:
     verify = project.start("verify", project.order(id="wo-slow", verification=SLOW), "--json")
