@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]  # xdist has no types
 
 from tests.postgres import Cluster
 
@@ -27,8 +30,14 @@ ONE_AFTER_ANOTHER = dict.fromkeys(
 """Files that look at the same images of the engine, so that no two of them may run at once."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+class ByFile(LoadFileScheduling):  # type: ignore[misc]  # as above
     """Tests of one file stay in one process, in their order: they share servers and folders."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(ONE_AFTER_ANOTHER.get(item.path.name, str(item.path))))
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return ONE_AFTER_ANOTHER.get(Path(file).name, file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    """How `scripts/test` spreads the files over its processes."""
+    return ByFile(config, log)

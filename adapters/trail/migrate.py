@@ -27,9 +27,9 @@ def is_current(connection: Connection) -> bool:
 
 def migrate(connection: Connection) -> None:
     """Run the steps that are missing. Raises `StrangeForm` for tables that this version does not know."""
-    from alembic import command  # noqa: PLC0415 - slow to load, and hardly ever needed
-    from alembic.config import Config  # noqa: PLC0415
-    from alembic.util.exc import CommandError  # noqa: PLC0415
+    from alembic import command  # noqa: PLC0415 - alembic is slow to load, and hardly ever needed
+    from alembic.config import Config  # noqa: PLC0415 - as above
+    from alembic.util.exc import CommandError  # noqa: PLC0415 - as above
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
