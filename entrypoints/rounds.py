@@ -18,11 +18,10 @@ from domain.errors import Cause, Unavailable
 from domain.messages import Progress, RoundInput, RoundResult
 from domain.order import Order
 from domain.ports import Trail
-from entrypoints.client import connect, follow, pollers, result_of, server_gone, start_round
+from entrypoints.client import RoundHandle, connect, follow, pollers, result_of, server_gone, start_round
 from entrypoints.host_state import UP_SECONDS, Files, ensure_up
 from entrypoints.names import host_id
 from workflows.options import SANDBOX_QUEUE, WORKFLOWS_QUEUE, workspace_queue
-from workflows.verification import VerificationWorkflow
 
 GITHUB_TOKENS = ("COUNTERSIGN_GITHUB_TOKEN", "GITHUB_TOKEN")
 RECONNECTS = 20
@@ -105,7 +104,7 @@ async def verify(
 
     try:
         for _ in range(RECONNECTS):
-            handle = server.client.get_workflow_handle_for(VerificationWorkflow.run, request.workflow_id)
+            handle: RoundHandle = server.client.get_workflow_handle(request.workflow_id, result_type=RoundResult)
             try:
                 async for progress in follow(handle, silent):
                     seen(progress)

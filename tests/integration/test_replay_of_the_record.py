@@ -108,7 +108,7 @@ async def test_the_workflows_say_the_same(recorded: Project, state: State) -> No
     client = await Client.connect(recorded.status()["temporal_address"], data_converter=pydantic_data_converter)
     told: list[RoundView] = []
     for view in state.rounds:
-        handle = client.get_workflow_handle_for(VerificationWorkflow.run, view.workflow_id)
+        handle = client.get_workflow_handle(view.workflow_id)
         told.append(await handle.query(VerificationWorkflow.state))
     assert tuple(told) == state.rounds
 
