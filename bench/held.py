@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from adapters.config.order_file import read_order
+from adapters.config.order_file import load_order
 from adapters.config.settings import load_settings
 from bench.project import CannotMeasure, Project
 from domain.decision import RoundOutcome
@@ -31,7 +31,7 @@ class Held:
         self._loop.run_until_complete(self._round(checks))
 
     async def _round(self, checks: int) -> None:
-        order = read_order(self._project.root / self._project.order(checks))
+        order = load_order(self._project.root / self._project.order(checks))
         _, handle = await start_round(self._client, self._trail, order)
         result = await handle.result()
         if result.decision.outcome is not RoundOutcome.VERIFIED:
