@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
@@ -61,10 +62,8 @@ def moment_of(text: str | None, now: datetime, option: str) -> datetime | None:
     """The time that `text` names: in ISO 8601, UTC where it names no zone, or so long before `now`."""
     if text is None:
         return None
-    try:
+    with suppress(ValueError, OverflowError):  # what is no duration may be a moment
         return now - timedelta(seconds=seconds_of(text))
-    except (ValueError, OverflowError):
-        pass
     try:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)

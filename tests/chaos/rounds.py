@@ -102,6 +102,12 @@ class Answer:
     before: tuple[str, ...] = ()
 
     @property
+    def line(self) -> str:
+        """The answer on a line, with what was said where nothing could be told."""
+        said = self.err[-300:] if self.code == 3 else ""
+        return f"{self.todo} {self.attempt} {self.outcome} {self.code} {self.before} {said}".rstrip()
+
+    @property
     def acknowledged(self) -> bool:
         """Whether it told a verdict."""
         return self.code in (0, 1, 4) and not self.killed

@@ -60,15 +60,7 @@ def fill_while_rounds_run(
     answers = clients.run(killer.run)
     print(f"seed {world.seed}: {rounds} rounds, disk full {times} times, {time.monotonic() - began:.0f} s")
     print("\n".join(killer.done))
-    for answer in answers:
-        print(
-            answer.todo,
-            answer.attempt,
-            answer.outcome,
-            answer.code,
-            answer.before,
-            answer.err[-300:] * (answer.code == 3),
-        )
+    print("\n".join(answer.line for answer in answers))
     return answers
 
 

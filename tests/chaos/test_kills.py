@@ -48,15 +48,7 @@ def test_every_acknowledged_round_is_in_the_trail_once(
     answers = clients.run(killer.run)
     print(f"seed {world.seed}: {size.rounds} rounds, {len(killer.done)} faults, {time.monotonic() - began:.0f} s")
     print("\n".join(killer.done))
-    for answer in answers:
-        print(
-            answer.todo,
-            answer.attempt,
-            answer.outcome,
-            answer.code,
-            answer.before,
-            answer.err[-300:] * (answer.code == 3),
-        )
+    print("\n".join(answer.line for answer in answers))
     problems = world.judge(answers, engine)
     assert problems == [], f"seed {world.seed}\n" + "\n".join([*problems, *killer.done])
     assert killer.missed == []
