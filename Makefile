@@ -1,15 +1,17 @@
-.PHONY: help setup demo test long chaos lint lock docs clean histories bench
+.PHONY: help setup demo test long chaos tamper lint lock docs clean histories bench image
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    verify the example: a claim that is refused, then one that is verified"
 	@echo "make test    format, lint, types, layers, then every test"
 	@echo "make long    every test, the slow ones, too"
-	@echo "make chaos   kill -9 and full disks during many rounds; SEED=, ROUNDS= and FAULTS= choose others"
+	@echo "make chaos   kill -9 and full disks during many rounds and todos' lives; SEED=, TODOS=, KILLS=, ROUNDS=, FAULTS="
+	@echo "make tamper  cheating and honest claims, all of them, and what names each; ONLY= chooses families or claims"
 	@echo "make lint    the same without the tests"
 	@echo "make lock    remake the lock files from pyproject.toml"
 	@echo "make bench   measure speed and memory, 20 minutes; ONLY=starts,trails for parts, QUICK=1 to see it work"
 	@echo "make docs    remake the parts of the documentation that come from the code"
+	@echo "make image   build the worker's image, countersign-worker:latest; TAG= and BASE= choose others (docs/deploying.md)"
 	@echo "make clean   remove the virtual environment and every cache; the evidence and the trail stay"
 
 setup:
@@ -24,11 +26,15 @@ test: lint
 	scripts/test -m "not slow"
 
 long: lint
-	scripts/test
+	COUNTERSIGN_SEARCH=1 scripts/test
 
 chaos: setup
-	CHAOS_SEED=$(or $(SEED),20260115) CHAOS_ROUNDS=$(or $(ROUNDS),60) CHAOS_FAULTS=$(or $(FAULTS),40) \
+	CHAOS_SEED=$(or $(SEED),20260115) CHAOS_TODOS=$(or $(TODOS),200) CHAOS_KILLS=$(or $(KILLS),100) \
+		CHAOS_ROUNDS=$(or $(ROUNDS),60) CHAOS_FAULTS=$(or $(FAULTS),40) \
 		.venv/bin/pytest -p no:cacheprovider -s -m slow tests/chaos
+
+tamper: setup
+	TAMPER="$(ONLY)" TAMPER_PAGE=docs/tampering.md .venv/bin/pytest -p no:cacheprovider -s -m slow tests/tamper
 
 lint: setup
 	.venv/bin/ruff format --check .
@@ -40,10 +46,13 @@ lock: setup
 	scripts/lock
 
 histories: setup
-	.venv/bin/python -m scripts.export_histories
+	.venv/bin/python -m scripts.export_histories $(ONLY)
 
 bench: setup
 	.venv/bin/python -m bench $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick)
+
+image:
+	BASE=$(BASE) deploy/build-image $(TAG)
 
 docs: setup
 	.venv/bin/python scripts/generate_docs.py

@@ -71,6 +71,11 @@ def domain_error(error: ActivityError) -> Unavailable | WorkspaceRefused:
     )
 
 
+def cause_of(error: ApplicationError) -> Cause | None:
+    """Why an activity could not tell, None where it failed otherwise."""
+    return Cause(error.details[0]) if error.type == _UNAVAILABLE else None
+
+
 def outside_error(error: ActivityError) -> Unavailable:
     """`domain_error` of anything but freezing: only that may refuse the worker's tree; elsewhere it is our defect."""
     meant = domain_error(error)

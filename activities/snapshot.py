@@ -7,15 +7,22 @@ import asyncio
 from temporalio import activity
 
 from activities.boundary import beating, speaks_temporal
-from domain.messages import FreezeInput, Frozen, ScopeInput, ScopeResult
+from domain.messages import FreezeInput, Frozen, FrozenBase, ProbeInput, ProbeTrees, ScopeInput, ScopeResult
 from domain.ports import Snapshots
 
 
 class SnapshotActivities:
-    """Activities on trees. `freeze` runs where the workspace is; afterwards only digests travel."""
+    """Activities on trees. `freeze_base` and `freeze` run where the workspace is; afterwards only digests travel."""
 
     def __init__(self, snapshots: Snapshots) -> None:
         self._snapshots = snapshots
+
+    @activity.defn(name="snapshot.freeze_base")
+    @speaks_temporal
+    async def freeze_base(self, request: FreezeInput) -> FrozenBase:
+        """Copy the base, and the files beside the order, into the evidence store."""
+        async with beating() as say:
+            return await asyncio.to_thread(self._snapshots.freeze_base, request, say)
 
     @activity.defn(name="snapshot.freeze")
     @speaks_temporal
@@ -30,3 +37,10 @@ class SnapshotActivities:
         """The trusted tree, and what became of each change."""
         async with beating():
             return await asyncio.to_thread(self._snapshots.assess, request)
+
+    @activity.defn(name="snapshot.probe")
+    @speaks_temporal
+    async def probe(self, request: ProbeInput) -> ProbeTrees:
+        """The trees on which a required check has to fail, if the checks test the change."""
+        async with beating():
+            return await asyncio.to_thread(self._snapshots.probe, request)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import cost, machine, memory, page, rounds, starts, trails
+from bench import cost, fairness, machine, memory, page, rounds, sessions, starts, structured, trails, updates
 from bench.project import CannotMeasure
 from domain.errors import CountersignError
 
@@ -28,6 +28,10 @@ PARTS: dict[str, Part] = {
     "cost": cost.measure,
     "memory": memory.measure,
     "rounds": rounds.measure,
+    "structured": structured.measure,
+    "sessions": sessions.measure,
+    "updates": updates.measure,
+    "fairness": fairness.measure,
 }
 
 

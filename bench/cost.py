@@ -6,35 +6,19 @@ import asyncio
 import os
 import uuid
 from collections.abc import Iterable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import psutil
-from temporalio import activity, workflow
 from temporalio.client import Client
 from temporalio.worker import Worker
 
+from bench.least import OneActivity, nothing
 from bench.numbers import interleaved, ratio, summary
 from bench.project import SMALL, Project, opened
 
 CHECKS = 7
 QUEUE = "bench"
-
-
-@activity.defn(name="bench.nothing")
-async def nothing() -> None:
-    """Do nothing."""
-
-
-@workflow.defn(name="BenchOneActivity")
-class OneActivity:
-    """The least that is durable."""
-
-    @workflow.run
-    async def run(self) -> None:
-        """Run one activity that does nothing."""
-        await workflow.execute_activity(nothing, start_to_close_timeout=timedelta(seconds=10))
 
 
 def measure(folder: Path, runs: int, quick: bool) -> dict[str, Any]:  # noqa: ARG001 - one form is short enough

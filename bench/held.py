@@ -21,7 +21,7 @@ class Held:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._loop = asyncio.new_event_loop()
-        with _environment(project.environment()):
+        with environment(project.environment()):
             settings = load_settings(project.root)
         self._trail = build_trail(settings)
         self._client = self._loop.run_until_complete(connect(settings, project.status()["temporal_address"]))
@@ -44,7 +44,8 @@ class Held:
 
 
 @contextmanager
-def _environment(wanted: dict[str, str]) -> Iterator[None]:
+def environment(wanted: dict[str, str]) -> Iterator[None]:
+    """While the body runs, this process has these variables alone: settings are read as a project's commands do."""
     kept = dict(os.environ)
     os.environ.clear()
     os.environ.update(wanted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 BEGIN, END = "<!-- measured: written by make bench -->", "<!-- end of measured -->"
@@ -52,6 +53,18 @@ def _round(measured: Mapping[str, Any], tree: str, checks: int, ratio: str) -> f
     return float(next(r[ratio] for r in rounds if r["tree"].startswith(tree) and r["checks"] == checks))
 
 
+def _suite(measured: Mapping[str, Any], name: str) -> float:
+    return float(next(s["b/a"] for s in measured["structured"]["suites"] if s["suite"] == name))
+
+
+def _ratio(measured: Mapping[str, Any], name: str) -> float:
+    return float(measured["sessions"]["ratios"][name])
+
+
+def _waits(measured: Mapping[str, Any], kind: str) -> float:
+    return float(next(found["ratio"] for found in measured["fairness"]["kinds"] if found["kind"] == kind))
+
+
 Bar = tuple[str, float, bool, Callable[[Mapping[str, Any]], float]]
 BARS: tuple[Bar, ...] = (
     (
@@ -65,8 +78,19 @@ BARS: tuple[Bar, ...] = (
     ("7 checks, 100 MB: round on a running host / loop", 0.75, True, lambda m: _round(m, "100 MB", 7, "c/a")),
     ("7 checks, 100 MB: cold `verify` / loop", 1.5, True, lambda m: _round(m, "100 MB", 7, "b/a")),
     ("20 checks, 100 MB: round on a running host / loop", 0.7, True, lambda m: _round(m, "100 MB", 20, "c/a")),
+    ("structured check / bare pytest, suite of 0.5 s", 1.8, True, lambda m: _suite(m, "0.5 s")),
+    ("structured check / bare pytest, suite of 10 s", 1.8, True, lambda m: _suite(m, "10 s")),
     ("appends / bare inserts, SQLite", 0.8, False, lambda m: float(m["trails"]["sqlite"]["appends/bare"])),
     ("`countersign --help`, seconds", 0.4, True, lambda m: _median(m["starts"]["starts"]["countersign --help"])),
+    *(
+        (f"a todo of 10,000 / of 100 {beside}, {phase}", 1.2, True, partial(_ratio, name=f"{phase}, cpu_ms{when}"))
+        for phase in ("created", "lived")
+        for beside, when in (("beside it", ""), ("on a new host", ", of a new host's"))
+    ),
+    *(
+        (f"10 todos beside very many / alone, {kind}", 2.0, True, partial(_waits, kind=kind))
+        for kind in ("criteria", "checks")
+    ),
     ("idle host, PSS in MB", 200, True, lambda m: _median(m["memory"]["idle"]["pss"])),
 )
 
@@ -89,6 +113,11 @@ def _rounds(part: Mapping[str, Any]) -> str:
         for r in part["rounds"]
     ]
     return _table(head, rows)
+
+
+def _structured(part: Mapping[str, Any]) -> str:
+    rows = [(s["suite"], s["tests"], s["b/a"], _span(s["a"]), _span(s["b"])) for s in part["suites"]]
+    return _table(("suite", "tests", "b/a", "(a) bare pytest, s", "(b) structured check, s"), rows)
 
 
 def _trails(part: Mapping[str, Any]) -> str:
@@ -126,12 +155,75 @@ def _memory(part: Mapping[str, Any]) -> str:
     return _table(("host", "MB"), rows)
 
 
+def _sessions(part: Mapping[str, Any]) -> str:
+    head = ("sessions", "created, ms", "CPU", "lived, ms", "CPU", "events a life", "CPU an event", "stop, s")
+    rows = [
+        (
+            found["name"],
+            *(found[phase][what] for phase in ("created", "lived") for what in ("wall_ms", "cpu_ms")),
+            found["events_a_life"],
+            found["cpu_ms_an_event"],
+            found["stop"],
+        )
+        for found in part["sizes"]
+    ]
+    bare = part["one_activity"]
+    rows.append(("one activity", "", "", bare["wall_ms"], bare["cpu_ms"], bare["events"], bare["cpu_ms_an_event"], ""))
+    return "\n\n".join((_table(head, rows), _histories(part)))
+
+
+def _histories(part: Mapping[str, Any]) -> str:
+    """What of the server's limits the history of a session uses."""
+    head = ("a session's history", "runs", "events a todo", "largest, MB", "carried to the next run, kB")
+    rows = [
+        (
+            found["name"],
+            found["runs"],
+            found["session_events_a_todo"],
+            round(found["most_history_bytes"] / 1e6, 1),
+            round(found["packed_bytes"] / 1e3),
+        )
+        for found in part["sizes"]
+    ]
+    return _table(head, rows)
+
+
+def _fairness(part: Mapping[str, Any]) -> str:
+    head = ("a session of", "beside one of", "ratio", "beside, s", "alone, s", "the large one, s")
+    rows = [
+        (
+            f"{k['small']}, {k['kind']}",
+            k["large"],
+            k["ratio"],
+            _span(k["beside"]),
+            _span(k["alone"]),
+            k["large_seconds"],
+        )
+        for k in part["kinds"]
+    ]
+    return _table(head, rows)
+
+
+def _updates(part: Mapping[str, Any]) -> str:
+    kinds = {"bare": "bare", "one activity": "one activity", "note": "a note on a todo"}
+    head = ("agents", *(f"{shown}, {cut}" for shown in kinds.values() for cut in ("p50", "p99")))
+    rows = [
+        (found["agents"], *(found[name][cut] for name in kinds for cut in ("p50_ms", "p99_ms")))
+        for found in part["updates"]
+    ]
+    return _table(head, rows)
+
+
 PARTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "rounds": _rounds,
+    "structured": _structured,
     "cost": _cost,
     "trails": _trails,
     "starts": _starts,
     "memory": _memory,
+    "sessions": _sessions,
+    "updates": _updates,
+    "fairness": _fairness,
 }
 
 

@@ -18,6 +18,7 @@ import psutil
 COUNTERSIGN = Path(sys.executable).parent / "countersign"
 CHECK = "test -f folder000/file00000.txt"
 LIMIT_SECONDS = 300
+IDLE_SECONDS = 86_400
 FILES_A_FOLDER = 50
 SEED = 4
 
@@ -77,9 +78,12 @@ class Project:
         return result.stdout
 
     def environment(self) -> dict[str, str]:
-        """Of this process, without what would make it another project."""
+        """Of this process, without what would make it another project.
+
+        The host is ended by us: clients that stay connected give no command, so it would be idle to itself.
+        """
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("COUNTERSIGN_", "TEMPORAL_"))}
-        return kept | {"XDG_STATE_HOME": str(self.state)}
+        return kept | {"XDG_STATE_HOME": str(self.state), "COUNTERSIGN_IDLE_TIMEOUT": str(IDLE_SECONDS)}
 
     def verify(self, checks: int) -> dict[str, Any]:
         """One round of that many trivial checks, which has to pass; its report."""

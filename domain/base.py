@@ -1,10 +1,10 @@
-"""The two shapes every value in the domain has; it knows no value in particular."""
+"""The shapes every value in the domain has; it knows no value in particular."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,6 +13,15 @@ class Value(BaseModel):
     """A frozen value that knows its fields: an unknown field is an error, in an order as in a message."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Part(Value):
+    """A part of an order: strict, so that 'yes' is no boolean and '60' no number."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    other_names: ClassVar[dict[str, str]] = {}
+    """Further spellings of fields that a file may use."""
 
 
 class Message(BaseModel):

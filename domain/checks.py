@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Discriminator
 
 from domain.base import Message
+from domain.command_criteria import CliIoParams, CommandExitZero, CommandParams, ExitParams, Pytest, PytestParams
 from domain.criteria import (
     ApiResponseParams,
-    CliIoParams,
-    CommandExitZero,
-    CommandParams,
     Criterion,
     FileContainsParams,
     FileExistsParams,
@@ -22,11 +22,14 @@ from domain.criteria import (
     HttpResponseParams,
     PrExistsParams,
     PrMergedParams,
-    PythonCallParams,
     Subjective,
 )
 from domain.errors import Cause, Unavailable
-from domain.order import Check, Order
+from domain.fields import MAX_SECONDS
+from domain.order import Check, Order, runs_pytest
+from domain.python_criteria import PythonCallParams
+from domain.scrutiny import GROUPS, PROOFS, SINGLES, ControlSeen, Counts, Expectation
+from domain.suite.commands import runs_tests
 
 
 class Outcome(StrEnum):
@@ -37,11 +40,18 @@ class Outcome(StrEnum):
     COULD_NOT_RUN = "could_not_run"
 
 
+Checkable = Annotated[Criterion | Pytest, Discriminator("type")]
+"""What a checker is asked about: a criterion of an order, or a run of pytest."""
+
+
 class Item(Message):
-    """Something to run in a round: a criterion, or a check as the criterion that its command ends with 0."""
+    """Something to run in a round: a criterion, or a check as the criterion that its command ends with 0.
+
+    One whose command runs pytest is a `Pytest`, whichever of the two it is in the order.
+    """
 
     spelling: Literal["criterion", "check"]
-    criterion: Criterion
+    criterion: Checkable
 
     @property
     def id(self) -> str:
@@ -52,6 +62,27 @@ class Item(Message):
     def needs_sandbox(self) -> bool:
         """Whether a container is needed; the others read the frozen tree alone."""
         return isinstance(self.criterion.params, CommandParams | PythonCallParams | CliIoParams | HttpResponseParams)
+
+    @property
+    def depends_on_tree(self) -> bool:
+        """Whether another tree could have another result: what is asked of a service or a code host has not."""
+        return self.needs_sandbox or isinstance(self.criterion.params, FileExistsParams | FileContainsParams)
+
+    @property
+    def runs(self) -> int:
+        """How many runs with the whole limit may follow one another: its own, its controls', those on the base.
+
+        A reference has as much time as the work.
+        """
+        if isinstance(self.criterion, Pytest):
+            return 7
+        if isinstance(self.criterion.params, PythonCallParams | CliIoParams):
+            return 2 if self.criterion.params.generate else 1
+        if not isinstance(self.criterion, CommandExitZero):
+            return 1
+        if self.criterion.params.control:
+            return 3
+        return 2 * GROUPS + 2 + SINGLES + PROOFS if runs_tests(self.criterion.params.command) else 1
 
     @property
     def command(self) -> str:
@@ -82,13 +113,24 @@ class Item(Message):
         return self.command or self.criterion.type
 
 
-def items_of(order: Order) -> tuple[Item, ...]:
-    """Everything deterministic that a round of `order` runs, criteria first, each in the order it is written."""
-    criteria = [Item(spelling="criterion", criterion=c) for c in order.acceptance_criteria if c.deterministic]
-    return (
+def items_of(order: Order, widen: float = 1.0) -> tuple[Item, ...]:
+    """Everything deterministic that a round of `order` runs, criteria first, each in the order it is written.
+
+    `widen`: what each one's limit is multiplied by.
+    """
+    criteria = [
+        Item(spelling="criterion", criterion=_structured(c)) for c in order.acceptance_criteria if c.deterministic
+    ]
+    items = (
         *criteria,
         *(Item(spelling="check", criterion=_as_criterion(c)) for c in order.verification.checks),
     )
+    return items if widen == 1.0 else tuple(_widened(item, widen) for item in items)
+
+
+def _widened(item: Item, widen: float) -> Item:
+    limit = min(item.criterion.timeout * widen, MAX_SECONDS)
+    return item.model_copy(update={"criterion": item.criterion.model_copy(update={"timeout": limit})})
 
 
 def subjective_of(order: Order) -> tuple[Subjective, ...]:
@@ -96,13 +138,34 @@ def subjective_of(order: Order) -> tuple[Subjective, ...]:
     return tuple(c for c in order.acceptance_criteria if isinstance(c, Subjective))
 
 
-def _as_criterion(check: Check) -> CommandExitZero:
+def _structured(criterion: Criterion) -> Checkable:
+    """A command that runs pytest must end with 0 and is judged by its tests, unless it names a control of its own."""
+    if not isinstance(criterion, CommandExitZero):
+        return criterion
+    params = criterion.params
+    if params.control or not runs_pytest(params.command):
+        return criterion
+    return Pytest(
+        id=criterion.id,
+        description=criterion.description,
+        required=criterion.required,
+        timeout=criterion.timeout,
+        params=PytestParams(command=params.command, cwd=params.cwd, env=params.env),
+    )
+
+
+def _as_criterion(check: Check) -> CommandExitZero | Pytest:
+    where = {"command": check.command, "cwd": check.cwd, "env": check.env}
+    if check.kind == "pytest":
+        tests = {"fail_to_pass": check.fail_to_pass, "pass_to_pass": check.pass_to_pass}
+        pytest = PytestParams.model_validate({**where, **tests})
+        return Pytest(id=check.name, required=check.required, timeout=check.timeout, params=pytest)
     return CommandExitZero(
         id=check.name,
         type="command_exit_zero",
         required=check.required,
         timeout=check.timeout,
-        params=CommandParams(command=check.command, cwd=check.cwd, env=check.env),
+        params=ExitParams.model_validate({**where, "control": check.control}),
     )
 
 
@@ -140,6 +203,7 @@ class CheckResult(Message):
 
     `evidence` names the blob with everything that was seen; its digest is the evidence's id, so only the harness
     mints one (DESIGN 8). `base_outcome` is what the same command came to on the base, None where it was not run there.
+    `outcomes`: of each run in their order, where a failure was run again. `seed` is what its random cases follow from.
     """
 
     id: str
@@ -159,6 +223,16 @@ class CheckResult(Message):
     isolation: Literal["in_process", "out_of_process", "not_run"] = "not_run"
     evidence: str = ""
     base_outcome: Outcome | None = None
+    tests: Counts | None = None
+    control: ControlSeen | None = None
+    expectation: Expectation | None = None
+    outcomes: tuple[Outcome, ...] = ()
+    seed: int | None = None
+
+    @property
+    def flaky(self) -> bool:
+        """Whether it came to different outcomes on the same tree."""
+        return len(set(self.outcomes)) > 1
 
     @property
     def passed(self) -> bool:
@@ -198,7 +272,7 @@ def classify(seen: Observation, limit: float, expected_exit: int = 0) -> tuple[O
     return Outcome.FAILED, "exit_code", f"exit code {seen.exit_code}, expected {expected_exit}"
 
 
-NEVER_BEGAN = frozenset({"command_not_found", "command_not_executable"})
+NEVER_BEGAN = frozenset({"command_not_found", "command_not_executable", "not_recorded"})
 """Codes of a command that judged nothing: the same on the base, the image lacks it whoever did the work."""
 
 
@@ -217,7 +291,8 @@ def beside_the_base(result: CheckResult, base: BaseOutcome) -> CheckResult:
             update={
                 "outcome": Outcome.COULD_NOT_RUN,
                 "text": f"{result.text}; on the base, too, so it is not the work's doing",
-                "next_step": "use an image that has the command, or install it in environment.setup",
+                "next_step": result.next_step
+                or "use an image that has the command, or install it in environment.setup",
             }
         )
     return told.model_copy(update={"text": f"{result.text} (on the base, too)"})

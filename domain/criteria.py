@@ -6,78 +6,25 @@ Source: seed `guardrails` (AcceptanceCriterion), CONTRACT "An order". A new kind
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import (
-    AfterValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    JsonValue,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import ConfigDict, Discriminator, Field, JsonValue, model_validator
 
-from domain.base import Value, canonical_json
+from domain.base import Part
+from domain.command_criteria import CliGenerate, CliIo, CliIoParams, CommandExitZero, CommandOutput, Control, ExitParams
+from domain.criterion import MAX_INPUT_BYTES, CriterionBase, Pattern
 from domain.fields import (
     Branch,
     Command,
     EnvironmentVariables,
     Headers,
-    Identifier,
     LoopbackUrl,
-    PythonName,
     RelativePath,
     RepositoryName,
-    Seconds,
     Url,
-    quoted,
     wrong,
 )
-
-MAX_CASES_BYTES = 1024 * 1024
-MAX_CLI_CASES = 50
-MAX_INPUT_BYTES = 96 * 1024
-"""Of a case's arguments and standard input, and of a request's body: they travel as variables, execve(2)."""
-
-
-def _pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise wrong(
-            f"{quoted(text)} does not compile: {str(error)[:100]}", "a regular expression of Python's re module"
-        ) from error
-    return text
-
-
-Pattern = Annotated[
-    str,
-    Field(min_length=1, description="text that is a regular expression of Python's re module"),
-    AfterValidator(_pattern),
-]
-
-
-class Part(Value):
-    """A part of an order: strict, so that 'yes' is no boolean and '60' no number."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-    other_names: ClassVar[dict[str, str]] = {}
-    """Further spellings of fields that a file may use."""
-
-
-class _Criterion(Part):
-    """What every criterion has. `timeout` in seconds."""
-
-    id: Identifier = ""
-    description: str = ""
-    required: bool = True
-    timeout: Seconds = 60.0
-
-    deterministic: ClassVar[bool] = True
+from domain.python_criteria import Generate, PythonCall, PythonCallParams
 
 
 class FileExistsParams(Part):
@@ -86,7 +33,7 @@ class FileExistsParams(Part):
     path: RelativePath
 
 
-class FileExists(_Criterion):
+class FileExists(CriterionBase):
     """A path is there in the trusted tree."""
 
     type: Literal["file_exists"]
@@ -100,134 +47,11 @@ class FileContainsParams(Part):
     pattern: Pattern
 
 
-class FileContains(_Criterion):
+class FileContains(CriterionBase):
     """A file's text has a match of a pattern."""
 
     type: Literal["file_contains"]
     params: FileContainsParams
-
-
-class CommandParams(Part):
-    """A shell command, run in the sandbox; `cwd` is relative to the tree's root."""
-
-    command: Command
-    cwd: RelativePath = "."
-    env: EnvironmentVariables = {}
-
-
-class CommandExitZero(_Criterion):
-    """A command ends with exit code 0."""
-
-    type: Literal["command_exit_zero"]
-    params: CommandParams
-
-
-class Printed(Part):
-    """What must be printed, exactly (`stdout`, `stderr`) or by pattern. What is not named is not compared."""
-
-    stdout: str | None = None
-    stderr: str | None = None
-    stdout_pattern: Pattern | None = None
-    stderr_pattern: Pattern | None = None
-    exit_code: int = Field(default=0, ge=0, le=255)
-
-
-class CommandOutputParams(Printed, CommandParams):
-    """What the command must print, and its exit code."""
-
-    @model_validator(mode="after")
-    def _something_is_expected(self) -> CommandOutputParams:
-        if all(v is None for v in (self.stdout, self.stderr, self.stdout_pattern, self.stderr_pattern)):
-            raise wrong("no output is named", "at least one of stdout, stderr, stdout_pattern, stderr_pattern")
-        return self
-
-
-class CommandOutput(_Criterion):
-    """A command prints what it should."""
-
-    type: Literal["command_output"]
-    params: CommandOutputParams
-
-
-class PythonCase(Part):
-    """One call: arguments, and either the value it returns or the name of the exception it raises. Plain data only."""
-
-    args: list[JsonValue] = []
-    kwargs: dict[str, JsonValue] = {}
-    returns: JsonValue = None
-    raises: PythonName | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _one_expectation(cls, data: Any) -> Any:
-        if isinstance(data, dict) and ("returns" in data) == ("raises" in data):
-            given = "both returns and raises" if "returns" in data else "neither returns nor raises"
-            raise wrong(given, "one of the two in a case")
-        if isinstance(data, dict) and "raises" in data and data["raises"] is None:
-            raise wrong("raises is null", "the name of an exception, or returns: null", at=("raises",))
-        return data
-
-    @model_serializer(mode="wrap")
-    def _without_the_other(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Only the expectation that was given, since an expected null and no expectation differ."""
-        data: dict[str, Any] = handler(self)
-        del data["returns" if self.raises is not None else "raises"]
-        return data
-
-
-class PythonCallParams(Part):
-    """`path` is the folder of the tree that goes on the import path; `function` may be dotted (`Class.method`)."""
-
-    path: RelativePath = "."
-    module: PythonName
-    function: PythonName
-    cases: list[PythonCase] = Field(min_length=1)
-
-    @model_validator(mode="after")
-    def _cases_are_small(self) -> PythonCallParams:
-        size = len(canonical_json([case.model_dump(mode="json") for case in self.cases]))
-        if size > MAX_CASES_BYTES:
-            raise wrong(f"{size} bytes of cases", f"at most {MAX_CASES_BYTES} as JSON", at=("cases",))
-        return self
-
-
-class PythonCall(_Criterion):
-    """A function returns or raises what each case says, compared outside the process that runs it (DESIGN 8)."""
-
-    type: Literal["python_call"]
-    params: PythonCallParams
-
-
-class CliCase(Printed):
-    """One run: what goes in, what must come out; the exit code is always compared."""
-
-    args: list[str] = []
-    stdin: str = ""
-
-    @model_validator(mode="after")
-    def _fits_a_program(self) -> CliCase:
-        if any("\0" in text for text in (*self.args, self.stdin)):
-            raise wrong("a NUL character", "text that a program can be given")
-        size = sum(len(text.encode()) for text in (*self.args, self.stdin))
-        if size > MAX_INPUT_BYTES:
-            raise wrong(f"{size} bytes of arguments and input", f"at most {MAX_INPUT_BYTES}")
-        return self
-
-
-class CliIoParams(Part):
-    """A shell command, run once a case with the case's arguments after it, each time on a fresh copy of the tree."""
-
-    command: Command
-    cwd: RelativePath = "."
-    env: EnvironmentVariables = {}
-    cases: list[CliCase] = Field(min_length=1, max_length=MAX_CLI_CASES)
-
-
-class CliIo(_Criterion):
-    """A program answers each case as it should, compared outside its process (DESIGN 8). `timeout` is for all cases."""
-
-    type: Literal["cli_io"]
-    params: CliIoParams
 
 
 class _Answer(Part):
@@ -254,7 +78,7 @@ class HttpResponseParams(_Answer):
     request_body: Annotated[str, Field(max_length=MAX_INPUT_BYTES)] = ""
 
 
-class HttpResponse(_Criterion):
+class HttpResponse(CriterionBase):
     """A server of the work's own answers a request as it should, seen from outside its process (DESIGN 7 and 8)."""
 
     type: Literal["http_response"]
@@ -268,7 +92,7 @@ class ApiResponseParams(_Answer):
     headers: Headers = {}
 
 
-class ApiResponse(_Criterion):
+class ApiResponse(CriterionBase):
     """A service outside answers as it should."""
 
     type: Literal["api_response"]
@@ -281,7 +105,7 @@ class GitCommitExistsParams(Part):
     message: str = Field(min_length=1)
 
 
-class GitCommitExists(_Criterion):
+class GitCommitExists(CriterionBase):
     """The repository has a commit, reachable from HEAD and not from the base, with a text in its message."""
 
     type: Literal["git_commit_exists"]
@@ -295,7 +119,7 @@ class PrExistsParams(Part):
     head: Branch
 
 
-class PrExists(_Criterion):
+class PrExists(CriterionBase):
     """GitHub has a pull request, open or not, from a branch."""
 
     type: Literal["pr_exists"]
@@ -309,7 +133,7 @@ class PrMergedParams(Part):
     number: int = Field(ge=1)
 
 
-class PrMerged(_Criterion):
+class PrMerged(CriterionBase):
     """GitHub has merged a pull request."""
 
     type: Literal["pr_merged"]
@@ -320,7 +144,7 @@ class SubjectiveParams(Part):
     """A subjective criterion has its description and nothing else."""
 
 
-class Subjective(_Criterion):
+class Subjective(CriterionBase):
     """Something only a judge can tell. Nobody judges it here: required and unjudged, it needs a human."""
 
     type: Literal["subjective"]
@@ -368,3 +192,13 @@ CRITERION_TYPES = (
     "pr_merged",
     "subjective",
 )
+
+
+def files_of(criterion: Criterion) -> tuple[str, ...]:
+    """The files beside the order that `criterion` names."""
+    match criterion.params:
+        case ExitParams(control=Control(patch=str(patch))):
+            return (patch,)
+        case PythonCallParams(generate=Generate(reference=path)) | CliIoParams(generate=CliGenerate(reference=path)):
+            return (path,)
+    return ()

@@ -39,7 +39,9 @@ class Facts(Message):
     """Everything a round learned. `expected`: ids that had to have a result; `refused`: why a tree was not taken.
 
     `unknown`: why there is no tree to speak of, for a cause outside the worker's tree. `changed_inputs`: inputs of the
-    environment's set-up that the head has otherwise than the base.
+    environment's set-up that the head has otherwise than the base. `untested`: that no required check depends on the
+    change, empty where one does or nobody asked; `unprobed`: why that was asked and could not be told. `authored`: ids
+    of criteria that an agent wrote: they can fail, and are no gate (DESIGN 1.4).
     """
 
     expected: frozenset[str] = frozenset()
@@ -48,8 +50,11 @@ class Facts(Message):
     refused: str = ""
     unknown: str = ""
     changed_inputs: tuple[str, ...] = ()
+    untested: str = ""
+    unprobed: str = ""
     subjective_required: frozenset[str] = frozenset()
     criteria: int = 0
+    authored: frozenset[str] = frozenset()
     audit: Audit | None = None
 
 
@@ -63,6 +68,7 @@ class Policy(Message):
     without_checks: Literal["needs_human", "warn"] = "needs_human"
     on_auditor_crash: Literal["soft_fail", "escalate"] = "soft_fail"
     tool_retries: int = 3
+    confidence_threshold: float = 0.7
 
     @classmethod
     def of(cls, order: Order) -> Policy:
@@ -76,6 +82,7 @@ class Policy(Message):
             without_checks=v.without_checks,
             on_auditor_crash=v.on_auditor_crash,
             tool_retries=order.safeguards.tool_retries,
+            confidence_threshold=v.confidence_threshold,
         )
 
 
@@ -124,13 +131,25 @@ def decide(facts: Facts, policy: Policy, counters: Counters = Counters()) -> Dec
 
     audit = facts.audit.outcome if facts.audit else None
     feedback = _feedback(facts.audit)
-    if failures := _failures(facts, policy):
+    if failed := failures(facts, policy):
+        reasons = [*map(_about, failed), *feedback]
         if audit is AuditorOutcome.FAILED:
-            return Decision(outcome=RoundOutcome.FAILED, reasons=(*failures, *feedback), trigger="hard_fail")
-        return _changes([*failures, *feedback])
+            return Decision(outcome=RoundOutcome.FAILED, reasons=tuple(reasons), trigger="hard_fail")
+        return _changes(reasons)
     if unknown := _could_not_run(facts):
         return _inconclusive(unknown, policy, counters)
+    if facts.unprobed:
+        return _inconclusive([Reason(code="probe_could_not_run", text=facts.unprobed)], policy, counters)
+    if facts.untested and audit is not AuditorOutcome.FAILED:
+        return _changes([Reason(code="change_not_tested", text=facts.untested), *feedback])
 
+    return _objection(facts, policy, counters) or _everything_required_passed(facts, policy)
+
+
+def _objection(facts: Facts, policy: Policy, counters: Counters) -> Decision | None:
+    """The auditor's word where every required check passed, or why there is none although one was asked."""
+    audit = facts.audit.outcome if facts.audit else None
+    feedback = _feedback(facts.audit)
     if audit is AuditorOutcome.FAILED:
         return Decision(outcome=RoundOutcome.FAILED, reasons=tuple(feedback), trigger="hard_fail")
     if audit is AuditorOutcome.CHANGES_REQUESTED:
@@ -139,31 +158,37 @@ def decide(facts: Facts, policy: Policy, counters: Counters = Counters()) -> Dec
         return _needs_human("auditor_blocked", feedback)
     if audit is AuditorOutcome.UNAVAILABLE:
         return _needs_human("system_error", feedback) if policy.on_auditor_crash == "escalate" else _changes(feedback)
+    if audit is AuditorOutcome.INCONCLUSIVE:
+        return _inconclusive(feedback, policy, counters)
+    if audit is AuditorOutcome.COST_CAP:
+        return _needs_human("cost_cap_exceeded", feedback)
+    if audit is AuditorOutcome.TIMED_OUT:
+        return _needs_human("timeout", feedback)
     if audit is AuditorOutcome.APPROVED and facts.audit and not facts.audit.cited:
         text = "the auditor approved without citing evidence that the harness minted"
         return _changes([Reason(code="uncited_approval", text=text)])
-
-    return _everything_required_passed(facts, policy)
+    return None
 
 
 def _everything_required_passed(facts: Facts, policy: Policy) -> Decision:
     """No objection is left: is there anything that speaks for the work?"""
     gates = [result for result in facts.results if result.required]
+    ours = [result for result in gates if result.id not in facts.authored]
     approved = facts.audit is not None and facts.audit.outcome is AuditorOutcome.APPROVED
     warnings: list[Reason] = []
-    if not gates:
+    if not ours:
         text = "the order has no required check and no required criterion that a machine can check"
+        text += ", beside those that an agent wrote" if gates else ""
         reason = Reason(code="nothing_to_check", text=text)
         if policy.without_checks == "needs_human" or not approved:
             return _needs_human("nothing_to_check", [reason])
         warnings.append(reason)
-    judged = facts.audit.passed_subjective if facts.audit else frozenset()
-    if unjudged := sorted(facts.subjective_required - judged):
-        text = f"nobody judged {', '.join(unjudged)}, and only a judge can"
-        return _needs_human("not_judged", [Reason(code="not_judged", text=text)])
+    if unjudged := _unjudged(facts, policy):
+        return _needs_human("not_judged", unjudged)
     if facts.criteria < policy.min_criteria:
         text = f"the order asks for at least {policy.min_criteria} criteria and has {facts.criteria}"
         return _needs_human("nothing_to_check", [Reason(code="too_few_criteria", text=text)])
+    warnings += _unsure(facts.audit, policy)
     evidence = tuple(result.evidence for result in gates if result.evidence)
     passed = sum(result.passed for result in gates)
     text = f"{passed} of {len(gates)} required passed" + (", the auditor approved" if approved else "")
@@ -171,6 +196,32 @@ def _everything_required_passed(facts: Facts, policy: Policy) -> Decision:
     code = "within_max_fail_rate" if forgiven else "all_required_passed"
     reasons = [Reason(code=code, text=text, evidence=evidence), *forgiven, *warnings]
     return Decision(outcome=RoundOutcome.VERIFIED, reasons=tuple(reasons))
+
+
+def _unjudged(facts: Facts, policy: Policy) -> list[Reason]:
+    """The required criteria that only a judge can tell and that no judge was sure enough are met."""
+    sure = facts.audit.passed_subjective if facts.audit else {}
+    reasons = []
+    if unnamed := sorted(facts.subjective_required - sure.keys()):
+        text = f"nobody judged {', '.join(unnamed)}, and only a judge can"
+        reasons.append(Reason(code="not_judged", text=text))
+    for id in sorted(facts.subjective_required & sure.keys()):
+        if sure[id] < policy.confidence_threshold:
+            text = f"the auditor is not sure enough of {id}: {_compared(sure[id], policy)}"
+            reasons.append(Reason(code="not_judged", text=text))
+    return reasons
+
+
+def _unsure(audit: Audit | None, policy: Policy) -> list[Reason]:
+    """An approval that the auditor is not sure of: told beside the pass, which the checks have earned."""
+    if audit is None or (audit.confidence or 0.0) >= policy.confidence_threshold:
+        return []
+    text = f"the auditor is not sure of its approval: {_compared(audit.confidence or 0.0, policy)}"
+    return [Reason(code="low_confidence", text=text)]
+
+
+def _compared(confidence: float, policy: Policy) -> str:
+    return f"a confidence of {confidence:g}, and the order wants {policy.confidence_threshold:g}"
 
 
 def _broken_invariant(facts: Facts) -> str:
@@ -185,19 +236,19 @@ def _broken_invariant(facts: Facts) -> str:
     return ""
 
 
-def _failures(facts: Facts, policy: Policy) -> list[Reason]:
-    """The required results that failed and may not, as reasons.
+def failures(facts: Facts, policy: Policy) -> list[CheckResult]:
+    """The required results that failed and may not.
 
     `require_all_pass: false` lets at most `max_fail_rate` of the required criteria fail, never a required check,
-    and never everything; what could not run is not forgiven.
+    and never everything; what could not run is not forgiven. Criteria that an agent wrote change nothing of the rate.
     """
     failed = [r for r in facts.results if r.required and r.outcome is Outcome.FAILED]
     if not policy.require_all_pass and any(r.required and r.passed for r in facts.results):
-        criteria = [r for r in facts.results if r.required and r.spelling == "criterion"]
-        failed_criteria = [r for r in failed if r.spelling == "criterion"]
-        if criteria and len(failed_criteria) / len(criteria) <= policy.max_fail_rate:
-            failed = [r for r in failed if r.spelling == "check"]
-    return [_about(result) for result in failed]
+        forgivable = {r.id for r in facts.results if r.required and r.spelling == "criterion"} - facts.authored
+        failed_criteria = [r for r in failed if r.id in forgivable]
+        if forgivable and len(failed_criteria) / len(forgivable) <= policy.max_fail_rate:
+            failed = [r for r in failed if r.id not in forgivable]
+    return failed
 
 
 def _could_not_run(facts: Facts) -> list[Reason]:
@@ -214,12 +265,24 @@ def _about(result: CheckResult) -> Reason:
     return Reason(code=result.code, text=f"{result.id}: {result.text}", evidence=evidence)
 
 
+_NO_WORD = {
+    AuditorOutcome.UNAVAILABLE: ("verifier_unavailable", "verifier unavailable"),
+    AuditorOutcome.INCONCLUSIVE: ("auditor_inconclusive", "no answer of the auditor's held up"),
+    AuditorOutcome.COST_CAP: ("cost_cap_exceeded", "asking the auditor would pass a cap on costs"),
+    AuditorOutcome.TIMED_OUT: ("audit_timed_out", "the auditor came to no verdict within its time"),
+}
+"""Why the auditor has no word on the work: the code, and what comes before the reason."""
+
+
 def _feedback(audit: Audit | None) -> list[Reason]:
+    """What the auditor has to say where it did not approve, or why it says nothing."""
     if audit is None or audit.outcome is AuditorOutcome.APPROVED:
         return []
-    if audit.outcome is AuditorOutcome.UNAVAILABLE:
-        return [Reason(code="verifier_unavailable", text="verifier unavailable")]
-    return [Reason(code=f"auditor_{audit.outcome}", text=audit.feedback or f"the auditor's word is {audit.outcome}")]
+    if audit.outcome in _NO_WORD:
+        code, text = _NO_WORD[audit.outcome]
+        return [Reason(code=code, text=f"{text}: {audit.feedback}" if audit.feedback else text)]
+    text = audit.feedback or f"the auditor's word is {audit.outcome}"
+    return [Reason(code=f"auditor_{audit.outcome}", text=text, evidence=audit.evidence)]
 
 
 def _changes(reasons: list[Reason]) -> Decision:

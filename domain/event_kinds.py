@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from domain import event_payloads as p
+from domain import round_payloads as r
 from domain.events import Action, Role, TrailEntry
-from domain.todo import ReviewStatus, SessionStatus, TodoStatus
+from domain.status import ReviewStatus, SessionStatus, TodoStatus
 
 HUMAN: tuple[Role, ...] = ("human", "unattributed")
 """Without a signature, whoever has the user's account may have been an agent: DESIGN 5."""
@@ -54,6 +55,9 @@ KINDS: dict[Action, Kind] = {
     "follow_up_answered": Kind(
         "The worker answers", ("worker",), p.FollowUpAnswered, "FOLLOW_UP_ANSWER", ("round", "evidence")
     ),
+    "follow_up_expired": Kind(
+        "Nobody answered in time", ("system",), p.FollowUpExpired, "FOLLOW_UP_EXPIRE", ("round", "of")
+    ),
     "todo_blocked": Kind("The worker cannot go on", ("worker",), p.Blocked, "TODO_BLOCK", ("question",)),
     "todo_unblocked": Kind("A human clears that up", HUMAN, p.Unblocked, "TODO_UNBLOCK", ("clarification",)),
     "approved": Kind(
@@ -80,65 +84,101 @@ KINDS: dict[Action, Kind] = {
     "noted": Kind("A note was attached", HUMAN, p.Noted, "TODO_NOTE", ("kind", "content")),
     "reordered": Kind("The todo's place changed", HUMAN, p.Reordered, "TODO_REORDER", ("order_index",)),
     "deleted": Kind("The todo is cancelled, its record stays", HUMAN, p.Reason, "TODO_DELETE", ("reason",)),
+    "reopened": Kind("A subtask is open again", ("system",), p.Reopened, "TODO_REOPEN", ("child", "reason")),
+    "flagged": Kind("Somebody should look at it again", ("system",), p.Reason, "TODO_FLAG", ("reason",)),
+    "refused": Kind(
+        "Asked for and not allowed", ANYBODY, p.RefusedCommand, "REFUSE", ("command", "code", "count", "reason")
+    ),
+    "worker_started": Kind("A worker command starts", ("system",), p.WorkerStarted, "WORKER_START", ("drive",)),
+    "worker_ended": Kind(
+        "A worker command has ended",
+        ("system",),
+        p.WorkerEnded,
+        "WORKER_END",
+        ("drive", "exit_code", "timed_out", "resumed"),
+    ),
+    "round_ignored": Kind(
+        "The result of a cancelled round", ("harness",), p.RoundIgnored, "ROUND_IGNORE", ("outcome", "reason")
+    ),
     "verification_started": Kind(
-        "A round begins", (*ANYBODY, "system"), p.VerificationStarted, "VERIFY_START", ("attempt", "items")
+        "A round begins", (*ANYBODY, "system"), r.VerificationStarted, "VERIFY_START", ("attempt", "items")
     ),
     "snapshot_frozen": Kind(
-        "Workspace and base are frozen", ("system",), p.SnapshotFrozen, "SNAPSHOT", ("head", "base", "error")
+        "Workspace and base are frozen", ("system",), r.SnapshotFrozen, "SNAPSHOT", ("head", "base", "error")
     ),
     "scope_assessed": Kind(
         "The changes are sorted",
         ("system",),
-        p.ScopeAssessed,
+        r.ScopeAssessed,
         "SCOPE",
-        ("tree", "changed", "restored", "dropped", "violations"),
+        ("tree", "changed", "restored", "dropped", "dropped_paths", "violations"),
     ),
     "scope_violation_detected": Kind(
         "Changes out of scope",
         ("system",),
-        p.ScopeViolationDetected,
+        r.ScopeViolationDetected,
         "SCOPE_VIOLATION",
         ("violations_total", "paths"),
     ),
-    "environment_ready": Kind("The image is there", ("system",), p.ImageReady, "ENVIRONMENT", ("image", "error")),
+    "environment_ready": Kind("The image is there", ("system",), r.ImageReady, "ENVIRONMENT", ("image", "error")),
     "environment_set_up": Kind(
-        "The base's inputs are installed", ("system",), p.ImageReady, "SETUP", ("image", "error")
+        "The base's inputs are installed", ("system",), r.ImageReady, "SETUP", ("image", "error")
     ),
-    "check_started": Kind("A check or criterion runs", ("harness",), p.CheckStarted, "CHECK_START", ("check",)),
+    "check_started": Kind("A check or criterion runs", ("harness",), r.CheckStarted, "CHECK_START", ("check",)),
     "check_completed": Kind(
         "A check or criterion came to a result",
         ("harness",),
-        p.CheckCompleted,
+        r.CheckCompleted,
         "CHECK",
         ("check", "outcome", "code", "exit_code", "duration_ms"),
     ),
     "base_compared": Kind(
         "What failed ran on the base, too",
         ("harness",),
-        p.BaseCompared,
+        r.BaseCompared,
         "BASE_RUN",
         ("check", "outcome", "base_outcome", "code"),
     ),
-    "spec_created": Kind("The designer is done", ("auditor",), p.SpecCreated, "SPEC", ("criteria", "summary")),
-    "tests_generated": Kind("The strategist is done", ("auditor",), p.GeneratedTests, "TESTS", ("count",)),
+    "probe_completed": Kind(
+        "Whether the checks test the change", ("harness",), r.ProbeCompleted, "PROBE", ("how", "tested", "text")
+    ),
+    "claim_contradicted": Kind(
+        "The claim says something else than was seen",
+        ("harness",),
+        r.ClaimContradicted,
+        "CONTRADICTION",
+        ("check", "claimed", "observed"),
+    ),
+    "spec_created": Kind("The designer is done", ("auditor",), r.SpecCreated, "SPEC", ("criteria", "summary")),
+    "tests_generated": Kind("The strategist is done", ("auditor",), r.GeneratedTests, "TESTS", ("count",)),
     "criterion_audited": Kind(
         "The auditor on one criterion",
         ("auditor",),
-        p.CriterionAudited,
+        r.CriterionAudited,
         "AUDIT",
         ("criterion", "assessment", "confidence"),
+    ),
+    "role_pass_completed": Kind(
+        "A role has answered, asked, or come to no answer",
+        ("auditor",),
+        r.RolePassCompleted,
+        "ROLE_PASS",
+        ("role", "stage", "part", "outcome", "model", "scripted", "cost_usd"),
+    ),
+    "tool_refused": Kind(
+        "A role tried what it may not", ("auditor",), r.ToolRefused, "TOOL_REFUSE", ("role", "tool", "code", "reason")
     ),
     "retry_context_assembled": Kind(
         "What the next attempt is told",
         ("system",),
-        p.RetryContextAssembled,
+        r.RetryContextAssembled,
         "RETRY_CONTEXT",
         ("attempt_number", "max_attempts", "failures"),
     ),
     "audit_completed": Kind(
         "The verdict of a round",
         ("auditor", "harness"),
-        p.AuditCompleted,
+        r.AuditCompleted,
         "TODO_VERIFY",
         ("result", "outcome", "criteria", "reasons"),
     ),

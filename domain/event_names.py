@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from domain.decision import RoundOutcome
 from domain.events import Action, Role, TrailRow
-from domain.todo import ReviewStatus
+from domain.status import ReviewStatus
 
 Vocabulary = Literal["auditor", "authority", "pipeline"]
 VOCABULARIES: tuple[Vocabulary, ...] = get_args(Vocabulary)
@@ -148,6 +148,9 @@ AUDITOR_ACTORS: dict[Role, str] = {
 """The four words of seed `auditor` 6.1. What nobody signed may be the worker's: it is not said to be a human's."""
 
 
+_GIVEN_BY_THE_AUDITOR = frozenset({"audit_completed", "approved", "changes_requested"})
+
+
 def auditor_action(row: TrailRow) -> str:
     """The action in the auditor's words: a round that itself begins the review is what it calls `audit_started`."""
     begins = row.after.get("review_status") == ReviewStatus.AUDITING != row.before.get("review_status")
@@ -155,8 +158,8 @@ def auditor_action(row: TrailRow) -> str:
 
 
 def auditor_actor(row: TrailRow) -> str:
-    """The actor in the auditor's words: the harness gives the verdict in the auditor's place."""
-    if row.action == "audit_completed" and row.actor.role == "harness":
+    """The actor in the auditor's words: the harness gives the verdict, and what follows, in the auditor's place."""
+    if row.action in _GIVEN_BY_THE_AUDITOR and row.actor.role == "harness":
         return "auditor"
     return AUDITOR_ACTORS[row.actor.role]
 

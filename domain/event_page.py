@@ -12,13 +12,14 @@ from domain.events import Action
 _HEAD = """# Events
 
 Every row of the trail is one of these events. `make docs` writes this page from the tables in `domain/event_kinds.py`,
-`domain/event_payloads.py` and `domain/event_names.py`; a test holds them together.
+`domain/event_payloads.py`, `domain/round_payloads.py` and `domain/event_names.py`; a test holds them together.
 
 A row has `event_id, session, sequence, todo_id, attempt, actor {role, identity}, action, before, after, payload,
 tool_call_id, correlation_id, caused_by, timestamp, workflow_id, ordinal, previous_hash, hash`. `before` and `after`
-have what the event changed of a todo (`status`, `review_status`) or, where `todo_id` is empty, of its session
-(`status`). Writers keep to the fields below, and tests hold them to it; readers meet rows of older and newer versions,
-and take them as they are.
+have what the event changed of a todo (`status` and `review_status` always; of what lists show the rest, where it
+changed) or, where `todo_id` is empty, of its session (`status`, `deadline`). Rows of a round whose todo has a workflow
+of its own have neither: the todo's own rows say what became of it. Writers keep to the fields below, and tests hold
+them to it; readers meet rows of older and newer versions, and take them as they are.
 
 `countersign log show` prints the label and, of the payload, the fields in italics.
 """

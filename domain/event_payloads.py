@@ -1,4 +1,6 @@
-"""What the payload of each event holds: field by field, for writers to keep to. Who may write it is in `event_kinds`.
+"""What the payload of each event of sessions, todos and the store holds: field by field, for writers to keep to.
+
+Who may write it is in `event_kinds`; what a round's events hold is in `round_payloads`.
 
 A field with a default may be missing. Readers meet rows of other versions: what they read they take with `get`, and no
 row is refused for its payload. Digests name blobs of the evidence store; durations are seconds unless the name says
@@ -8,14 +10,9 @@ DESIGN 3 and 4.
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, model_validator
-
-from domain.checks import Outcome
-from domain.decision import RoundOutcome
-
-_EITHER = "either what was found or the error, and never both"
+from pydantic import BaseModel, ConfigDict
 
 
 class Payload(BaseModel):
@@ -76,19 +73,24 @@ class TodoCreated(Payload):
 
 
 class TodoStarted(Payload):
-    """`base`: the trusted tree, frozen now."""
+    """`base`: the trusted tree, frozen now. `blobs`: what else was stored with it."""
 
     base: str
+    blobs: list[str] = []
 
 
 class EvidenceAdded(Payload):
-    """Evidence by its ids, which the harness mints."""
+    """Evidence by its ids, which the harness mints. `blobs`: the evidence itself, in the same order."""
 
     evidence: list[str]
+    blobs: list[str] = []
 
 
 class TodoClaimed(Payload):
-    """A claim. `snapshot`: the tree that it is about; `claim`: all of it, as a blob; `commands`: how many were run."""
+    """A claim. `snapshot`: the tree that it is about; `claim`: all of it, as a blob; `commands`: how many were run.
+
+    `blobs`: its evidence and what else was frozen with it.
+    """
 
     snapshot: str
     claim: str
@@ -96,6 +98,7 @@ class TodoClaimed(Payload):
     evidence: list[str] = []
     files_modified: list[str] = []
     commands: int = 0
+    blobs: list[str] = []
 
 
 class AuditStarted(Payload):
@@ -115,11 +118,60 @@ class FollowUpAsked(Payload):
 
 
 class FollowUpAnswered(Payload):
-    """The worker's answer to the question of `round`; `evidence`: what came with it, by id."""
+    """The worker's answer to the question of `round`; `evidence`: what came with it, by id, and `blobs`: as blobs."""
 
     answer: str
     evidence: list[str] = []
     round: int
+    blobs: list[str] = []
+
+
+class FollowUpExpired(Payload):
+    """Nobody answered the question of `round` within `timeout` seconds: the auditor goes on with what there is."""
+
+    round: int
+    of: int
+    timeout: float
+
+
+class Reopened(Reason):
+    """`child`: the subtask that is open, so that its parent cannot be done."""
+
+    child: str = ""
+
+
+class RefusedCommand(Payload):
+    """What somebody asked for and may not do. `count`: how often by now; told at 1, 10, 100."""
+
+    command: str
+    code: str
+    reason: str
+    count: int = 1
+
+
+class WorkerStarted(Payload):
+    """A worker command is started for the `drive`th time."""
+
+    drive: int
+    command: str
+
+
+class WorkerEnded(Payload):
+    """A worker command is over. `exit_code` is null where it was ended; `output` names the blob of what it printed."""
+
+    drive: int
+    exit_code: int | None
+    timed_out: bool
+    resumed: bool
+    output: str
+    isolation: str
+    problems: list[str] = []
+
+
+class RoundIgnored(Reason):
+    """The result of a round that nobody waits for any more."""
+
+    outcome: str
 
 
 class Blocked(Payload):
@@ -141,7 +193,7 @@ class Approved(Reason):
 
 
 class ChangesRequested(Payload):
-    """What to do otherwise; `revision`: how many times a human sent it back, this one included."""
+    """What to do otherwise; `revision`: how many times it was sent back, this one included."""
 
     feedback: str
     revision: int = 0
@@ -154,9 +206,10 @@ class Escalated(Reason):
 
 
 class Failed(Payload):
-    """`reasons`: codes, as `decide` gave them."""
+    """`reasons`: codes, as `decide` gave them, or the cap that was used up; `trigger` as in `Escalated`."""
 
     reasons: list[str]
+    trigger: str = ""
 
 
 class HumanOverride(Payload):
@@ -194,139 +247,6 @@ class Reordered(Payload):
     """The place in the list, from 0."""
 
     order_index: int
-
-
-class VerificationStarted(Payload):
-    """A round begins. `items`: its checks and criteria by id; `order`: digest of the order."""
-
-    attempt: int
-    items: list[str]
-    order: str
-    title: str
-    domain: str
-
-
-class SnapshotFrozen(Payload):
-    """The two trees, or the reason why there are none."""
-
-    head: str = ""
-    base: str = ""
-    error: str = ""
-
-    @model_validator(mode="after")
-    def _one_or_the_other(self) -> Self:
-        if bool(self.head and self.base) is bool(self.error):
-            raise ValueError(_EITHER)
-        return self
-
-
-class ScopeAssessed(Payload):
-    """What became of the changes. Lists are cut, `report` names the blob with everything."""
-
-    tree: str
-    changed: int
-    restored: list[str]
-    dropped: int
-    violations: list[str]
-    changed_inputs: list[str]
-    report: str
-
-
-class ScopeViolationDetected(Payload):
-    """Changes that the order does not let the worker make. `paths` is cut, `violations_total` is not."""
-
-    paths: list[str]
-    violations_total: int
-    report: str
-
-
-class ImageReady(Payload):
-    """The image by name and by the engine's id, or the reason why there is none."""
-
-    image: str = ""
-    id: str = ""
-    error: str = ""
-
-    @model_validator(mode="after")
-    def _one_or_the_other(self) -> Self:
-        if bool(self.image and self.id) is bool(self.error):
-            raise ValueError(_EITHER)
-        return self
-
-
-class CheckStarted(Payload):
-    """`check`: a check's name or a criterion's id."""
-
-    check: str
-
-
-class CheckCompleted(Payload):
-    """A result. `exit_code` is null where no command was run; `evidence`: the blob with everything that was seen."""
-
-    check: str
-    outcome: Outcome
-    passed: bool
-    code: str
-    exit_code: int | None
-    duration_ms: int
-    required: bool
-    evidence: str
-
-
-class BaseCompared(Payload):
-    """What failed, once more on the base; `outcome` and `code` are the check's after that."""
-
-    check: str
-    outcome: Outcome
-    code: str
-    base_outcome: Outcome
-    base_code: str
-    evidence: str
-
-
-class SpecCreated(Payload):
-    """The designer's specification, a blob."""
-
-    spec: str
-    summary: str
-    criteria: int
-
-
-class GeneratedTests(Payload):
-    """The strategist's tests, a blob."""
-
-    tests: str
-    count: int
-
-
-class CriterionAudited(Payload):
-    """The auditor on one criterion."""
-
-    criterion: str
-    assessment: Literal["PASS", "FAIL", "UNPROVED"]
-    confidence: float
-    evidence: str
-
-
-class RetryContextAssembled(Payload):
-    """What the next attempt is told: the number of failures named in it, and the blob that holds it."""
-
-    attempt_number: int
-    max_attempts: int
-    failures: int
-    retry_context: str
-
-
-class AuditCompleted(Payload):
-    """The verdict. `reasons`: codes; `record` and `report`: blobs, what it was decided on and what people read."""
-
-    result: Literal["PASS", "FAIL", "INCONCLUSIVE"]
-    outcome: RoundOutcome
-    criteria: list[str]
-    reasons: list[str]
-    trigger: str
-    record: str
-    report: str
 
 
 class EvidencePruned(Payload):

@@ -29,6 +29,7 @@ Action = Literal[
     "audit_started",
     "follow_up_asked",
     "follow_up_answered",
+    "follow_up_expired",
     "todo_blocked",
     "todo_unblocked",
     "approved",
@@ -41,6 +42,12 @@ Action = Literal[
     "noted",
     "reordered",
     "deleted",
+    "reopened",
+    "flagged",
+    "refused",
+    "worker_started",
+    "worker_ended",
+    "round_ignored",
     "verification_started",
     "snapshot_frozen",
     "scope_assessed",
@@ -49,9 +56,13 @@ Action = Literal[
     "check_started",
     "check_completed",
     "base_compared",
+    "probe_completed",
+    "claim_contradicted",
     "spec_created",
     "tests_generated",
     "criterion_audited",
+    "role_pass_completed",
+    "tool_refused",
     "scope_violation_detected",
     "retry_context_assembled",
     "audit_completed",
@@ -70,6 +81,7 @@ class Actor(Message):
         return f"{self.role}:{self.identity}" if self.identity else self.role
 
 
+AUDITOR = Actor(role="auditor")
 HARNESS = Actor(role="harness")
 SYSTEM = Actor(role="system")
 

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from domain.checks import CheckResult, items_of, subjective_of
 from domain.decision import Facts
-from domain.messages import ScopeResult
+from domain.messages import ProbeSeen, ScopeResult
 from domain.order import Order
+from domain.verdict import Audit
 
 
-def facts_of(
-    order: Order, scope: ScopeResult | None, results: tuple[CheckResult, ...], refused: str = "", unknown: str = ""
+def facts_of(  # noqa: PLR0913 - a round learns as many things, and each has a name
+    order: Order,
+    scope: ScopeResult | None,
+    results: tuple[CheckResult, ...],
+    refused: str = "",
+    unknown: str = "",
+    probe: ProbeSeen | None = None,
+    authored: frozenset[str] = frozenset(),
+    *,
+    audit: Audit | None = None,
 ) -> Facts:
-    """Everything a round of `order` learned; `refused` and `unknown` as in `Facts`."""
+    """Everything a round of `order` learned; `refused`, `unknown` and `authored` as in `Facts`.
+
+    `audit`: None where nobody was asked.
+    """
     return Facts(
         expected=frozenset(item.id for item in items_of(order)),
         results=results,
@@ -19,6 +31,10 @@ def facts_of(
         refused=refused,
         unknown=unknown,
         changed_inputs=scope.changed_inputs if scope else (),
+        untested=probe.text if probe and probe.tested is False else "",
+        unprobed=probe.text if probe and probe.unknown else "",
         subjective_required=frozenset(c.id for c in subjective_of(order) if c.required),
-        criteria=len(order.acceptance_criteria),
+        criteria=sum(criterion.id not in authored for criterion in order.acceptance_criteria),
+        authored=authored,
+        audit=audit,
     )

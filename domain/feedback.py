@@ -5,33 +5,44 @@ Source: seed `authority` 7, DESIGN 4 "RetryContext", CONTRACT "Retry context".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from domain.base import Message
 from domain.checks import CheckResult, Outcome
+from domain.claims.claim import Contradiction
 from domain.decision import Decision, RoundOutcome
 from domain.order import Retry
+from domain.scope import ScopeReport
+from domain.tree import Dropped
 
 DIFF_LINES = 500
 DIFF_CHARACTERS = 131_072
+OF_THE_WHOLE_ROUND = ("scope_violation", "workspace_refused", "change_not_tested")
 FROM_THE_AUDITOR = ("verifier_unavailable", "uncited_approval")
+NAMED_PATHS = 10
+DROPPED_PATHS = 50
 OUTPUT_LINES = 50
 OUTPUT_CHARACTERS = 16_384
 
 
 class RetryContext(Message):
-    """Fields as in CONTRACT. `outputs` are the last lines by check, `restored_paths` come first for a reader."""
+    """Fields as in CONTRACT. `outputs` are the last lines by check, `restored_paths` come first for a reader.
+
+    `dropped_paths`: what was found and did not count, each with the reason; not repositories, caches and the like.
+    """
 
     attempt_number: int
     max_attempts: int
     human_feedback: str | None = None
     restored_paths: tuple[str, ...] = ()
+    dropped_paths: tuple[Dropped, ...] = ()
     specific_failures: tuple[str, ...] = ()
     check_results: tuple[CheckResult, ...] = ()
     verifier_feedback: str | None = None
     prior_attempts: tuple[str, ...] = ()
     prior_diff: str = ""
     outputs: dict[str, str] = {}
+    contradictions: tuple[str, ...] = ()
     question: str | None = None
 
 
@@ -40,8 +51,9 @@ def retry_context(
     retry: Retry,
     decision: Decision,
     results: Iterable[CheckResult],
-    restored: Iterable[str],
+    scope: ScopeReport | None,
     diff: str,
+    contradictions: Iterable[Contradiction] = (),
 ) -> RetryContext | None:
     """What attempt `attempt + 1` is told, or None when nothing is to be done again.
 
@@ -49,13 +61,13 @@ def retry_context(
     """
     if decision.outcome is not RoundOutcome.CHANGES_REQUESTED:
         return None
-    restored_paths = tuple(restored)
+    restored_paths = scope.restored if scope else ()
+    dropped_paths = tuple(path for path in scope.dropped if not path.usual)[:DROPPED_PATHS] if scope else ()
     failed = [result for result in results if result.outcome is Outcome.FAILED]
     failures = [f"{r.id}{'' if r.required else ' (advisory)'}: {r.text}" for r in failed]
-    failures += [reason.text for reason in decision.reasons if reason.code in ("scope_violation", "workspace_refused")]
-    if restored_paths and failed:
-        changed = ", ".join(restored_paths[:10])
-        failures.insert(0, f"your changes to protected files were not used, the base's were: {changed}")
+    failures += [reason.text for reason in decision.reasons if reason.code in OF_THE_WHOLE_ROUND]
+    if failed:
+        failures = [*_not_used(restored_paths, dropped_paths), *failures]
     outputs = (
         {r.id: tail("\n".join(filter(None, (r.stdout, r.stderr)))) for r in failed}
         if retry.include_check_output
@@ -65,12 +77,24 @@ def retry_context(
         attempt_number=attempt + 1,
         max_attempts=retry.max_attempts,
         restored_paths=restored_paths,
+        dropped_paths=dropped_paths,
         specific_failures=tuple(failures),
         check_results=tuple(result.model_copy(update={"stdout": "", "stderr": ""}) for result in failed),
         verifier_feedback=_verifier_feedback(decision) if retry.include_verifier_feedback else None,
         prior_diff=head(diff),
         outputs={name: text for name, text in outputs.items() if text},
+        contradictions=tuple(one.told for one in contradictions),
     )
+
+
+def _not_used(restored: tuple[str, ...], dropped: tuple[Dropped, ...]) -> Iterator[str]:
+    """What of the work the checks did not see: a failure may have no other cause."""
+    if restored:
+        changed = ", ".join(restored[:NAMED_PATHS])
+        yield f"your changes to protected files were not used, the base's were: {changed}"
+    if dropped:
+        left_out = ", ".join(f"{path.path} ({path.reason})" for path in dropped[:NAMED_PATHS])
+        yield f"what you have at these paths was not used: {left_out}"
 
 
 def tail(text: str, lines: int = OUTPUT_LINES, characters: int = OUTPUT_CHARACTERS) -> str:
@@ -92,6 +116,15 @@ def head(text: str, lines: int = DIFF_LINES, characters: int = DIFF_CHARACTERS) 
 
 
 def _verifier_feedback(decision: Decision) -> str | None:
-    """What the auditor had to say, or that there was none to say it (seed `authority` 10.4)."""
-    told = [r.text for r in decision.reasons if r.code.startswith("auditor_") or r.code in FROM_THE_AUDITOR]
+    """What the auditor had to say, labelled as its own, or that there was none to say it (seed `authority` 10.4)."""
+    told = [
+        f"the auditor: {reason.text}" if reason.code.startswith("auditor_") else reason.text
+        for reason in decision.reasons
+        if is_objection(reason.code)
+    ]
     return "\n".join(told) or None
+
+
+def is_objection(code: str) -> bool:
+    """Whether a reason with that code is that the auditor did not approve, or could not."""
+    return code.startswith("auditor_") or code in FROM_THE_AUDITOR

@@ -10,6 +10,9 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
+MAX_SECONDS = 604_800.0
+"""A week."""
+
 SHOWN = 48
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _ORDER_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
@@ -19,6 +22,8 @@ _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]*")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
+_CLASS = re.compile(r"(\\[^/])|\[[!^]?(\]?[^\]/]*)(\]?)")
+_RANGE = re.compile(r"(.)-(.)", re.DOTALL)
 _PYTHON_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
@@ -89,12 +94,24 @@ def _scope_pattern(text: str) -> str:
         raise wrong("a blank pattern", "a gitignore pattern")
     if text.startswith("#"):
         raise wrong(f"{quoted(text)} is a comment to gitignore", "a pattern (a leading # is written \\#)")
-    if "[" in text.replace("\\[", "") and not re.search(r"\[[^/]+\]", text):
-        raise wrong(f"{quoted(text)} opens a [ that is not closed", "a pattern (a [ by itself is written \\[)")
-    if (len(text) - len(text.rstrip("\\"))) % 2:
+    _character_classes(text)
+    # What is stripped is what gitignore does not read: white space at the end, but for a space after a backslash.
+    read = text if text.endswith("\\ ") else text.rstrip()
+    if any((len(part) - len(part.rstrip("\\"))) % 2 for part in read.split("/")):
         raise wrong(f"{quoted(text)} ends with a lone backslash", "a gitignore pattern")
-    _inside(text.removeprefix("!"))
+    _inside(read.removeprefix("!"))
     return text
+
+
+def _character_classes(text: str) -> None:
+    """Refuses a `[...]` that gitignore, or the expression that becomes of it, takes for none."""
+    for escaped, characters, closed in _CLASS.findall(text):
+        if not (escaped or closed):
+            raise wrong(f"{quoted(text)} opens a [ that is not closed", "a pattern (a [ by itself is written \\[)")
+        for first, last in _RANGE.findall(characters):
+            if first > last:
+                what = f"{quoted(text)} has a range from {first!r} to {last!r}"
+                raise wrong(what, "a pattern (a range goes upwards)")
 
 
 def _scope_patterns(patterns: list[str]) -> list[str]:
@@ -217,7 +234,7 @@ EnvironmentVariables = Annotated[
 Size = Annotated[str, AfterValidator(_size), Field(description="a whole number with k, m or g, such as 512m")]
 Image = Annotated[str, AfterValidator(_image), Field(description="text: a folder of sandbox_images/ or an image")]
 PythonName = Annotated[str, AfterValidator(_python_name), Field(description="text that is a name, dotted or not")]
-Seconds = Annotated[float, Field(gt=0, le=604_800, description="seconds: a number above 0 and at most 604800")]
+Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS, description="seconds: a number above 0 and at most 604800")]
 VariableName = Annotated[str, AfterValidator(_variable), Field(description="text that is a variable's name")]
 Url = Annotated[str, AfterValidator(_url), Field(description="text that is a URL, http or https")]
 LoopbackUrl = Annotated[str, AfterValidator(_loopback_url), Field(description="text that is a URL on 127.0.0.1")]

@@ -7,36 +7,17 @@ from typing import Literal
 
 from domain.base import Message
 from domain.checks import CheckResult, Item
+from domain.claims.claim import Claim, Contradiction
+from domain.claims.minted import MintedEvidence
 from domain.decision import Decision
 from domain.events import Actor, TrailEntry
 from domain.order import Base, Order, Resources, Scope
+from domain.roles.results import AuditRecord
 from domain.scope import Violation
 from domain.tree import Change, Dropped
 
 SHOWN = 50
 """Paths of each kind that travel in a message; the blob named beside them has them all."""
-
-
-class RoundInput(Message):
-    """One round: `order` with absolute paths, `host` where the workspace is, `store` the trail the caller reads.
-
-    `order_file` is where the caller read the order, an absolute path; empty when it was stored.
-    """
-
-    session: str
-    todo: str
-    attempt: int
-    order: Order
-    order_digest: str
-    host: str
-    store: str = ""
-    order_file: str = ""
-    actor: Actor
-
-    @property
-    def workflow_id(self) -> str:
-        """`round/SESSION/TODO/ATTEMPT`, CONTRACT "For Temporal's own CLI"."""
-        return f"round/{self.session}/{self.todo}/{self.attempt}"
 
 
 class AppendInput(Message):
@@ -50,7 +31,9 @@ class FreezeInput(Message):
     """What to freeze: a workspace and its base (absolute paths), and the gitignore patterns of what is looked at.
 
     `commits`: whether the workspace's repository is asked for its commits since the base. `secrets` are names of
-    variables, whose values no change may have in it.
+    variables, whose values no change may have in it. `order_files` are files or folders beside the order, which is in
+    `order_folder`, an absolute path. `frozen_base` names the `rest` of a `FrozenBase`: then `base` is only asked for
+    commits.
     """
 
     round: str
@@ -59,6 +42,17 @@ class FreezeInput(Message):
     include: tuple[str, ...] = ("**",)
     commits: bool = False
     secrets: tuple[str, ...] = ()
+    order_folder: str = ""
+    order_files: tuple[str, ...] = ()
+    frozen_base: str = ""
+
+
+class FrozenBase(Message):
+    """A base as it was frozen when its todo started: its manifest, and the blob with what else freezing needs of it."""
+
+    manifest: str
+    rest: str
+    files: int
 
 
 class Leak(Message):
@@ -71,7 +65,8 @@ class Leak(Message):
 class Frozen(Message):
     """Two stored manifests by digest, the blob that lists what was found and not taken, and that of the commits.
 
-    `secrets_in_base`: the first files of the base that have a secret in them.
+    `secrets_in_base`: the first files of the base that have a secret in them. `order_files` names the manifest of the
+    files beside the order, empty when it names none.
     """
 
     head: str
@@ -83,20 +78,66 @@ class Frozen(Message):
     dropped_count: int = 0
     commits: str = ""
     secrets_in_base: tuple[Leak, ...] = ()
+    order_files: str = ""
+
+
+class RoundInput(Message):
+    """One round: `order` with absolute paths, `host` where the workspace is, `store` the trail the caller reads.
+
+    `order_file` is where the caller read the order, an absolute path; empty when it was stored. `claim` is what the
+    worker says it did, None where nobody claimed; `brought` is the evidence for it, where that is stored already.
+    `todo_workflow`: the todo whose round it is, which keeps its own standing; empty for one that stands alone.
+    `frozen`: the trees that the claim is about, if they are frozen already. `inconclusive`: rounds of the same claim
+    before it that learned nothing. `authored`: criteria that an agent wrote, which no gate is made of alone. `widen`:
+    what the limits of checks and criteria are multiplied by.
+    """
+
+    session: str
+    todo: str
+    attempt: int
+    order: Order
+    order_digest: str
+    host: str
+    store: str = ""
+    order_file: str = ""
+    actor: Actor
+    claim: Claim | None = None
+    brought: tuple[MintedEvidence, ...] = ()
+    todo_workflow: str = ""
+    frozen: Frozen | None = None
+    inconclusive: int = 0
+    authored: frozenset[str] = frozenset()
+    widen: float = 1.0
+
+    @property
+    def workflow_id(self) -> str:
+        """`round/SESSION/TODO/ATTEMPT`, CONTRACT "For Temporal's own CLI"."""
+        return f"round/{self.session}/{self.todo}/{self.attempt}"
 
 
 class ScopeInput(Message):
-    """The frozen trees, by digest, the order's scope, and the inputs of its set-up."""
+    """The frozen trees, by digest, the order's scope, the inputs of its set-up, and its own tests (paths).
+
+    `builds`: whether anything is built before the checks, after which the tree is put back. `scripts`: paths that its
+    commands run as tests, protected where the base has them.
+    """
 
     frozen: Frozen
     scope: Scope
     inputs: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    builds: bool = False
+    scripts: tuple[str, ...] = ()
 
 
 class ScopeResult(Message):
     """The trusted tree, by digest, and what became of the worker's changes; lists are cut at `SHOWN`, totals are whole.
 
     `report` and `diff` name the blobs with everything: a `ScopeReport` and a unified diff from base to trusted tree.
+    `base` is the tree that stands for the base when something is run: with the order's own tests. `trusted` names the
+    blob with the paths, a JSON array, of `tree` that are tests and that the worker did not write. `build_rules` names
+    the blob with the `domain.builds.BuildRules` of both trees, `doctests` the one with what `domain.suite.doctests`
+    goes by, a JSON object; empty where nothing is lost.
     """
 
     tree: str
@@ -114,6 +155,10 @@ class ScopeResult(Message):
     lines_added: int = 0
     lines_removed: int = 0
     changed_inputs: tuple[str, ...] = ()
+    base: str = ""
+    trusted: str = ""
+    build_rules: str = ""
+    doctests: str = ""
 
 
 class PrepareInput(Message):
@@ -123,7 +168,10 @@ class PrepareInput(Message):
 
 
 class Image(Message):
-    """An image that is there: `id` is the engine's digest, which checks run on; `reference` is for people."""
+    """An image that is there: `id` is the digest that one engine has it under, `reference` what any engine finds it by.
+
+    Where an engine has neither, it makes the image from `reference`, and from what was set up on it.
+    """
 
     reference: str
     id: str
@@ -143,7 +191,13 @@ class SetupInput(Message):
 
 
 class CheckInput(Message):
-    """One item to run in one round, on the tree `tree` (a manifest's digest). `image` is the engine's id."""
+    """One item to run in one round, on the tree `tree` (a manifest's digest). `image` is the id on the engine that made
+    it ready; on another the check runs on what `reference`, and `set_up` if there was one, lead to (so `probe_image`).
+
+    `base`, `trusted`, `build_rules`, `doctests` and `order_files` are as in `ScopeResult` and `Frozen`. A failure is
+    run again `retries` times, and passes when one of them does and `flaky_passes`. `controls`: whether the check itself
+    is examined, too.
+    """
 
     session: str
     todo: str
@@ -157,6 +211,70 @@ class CheckInput(Message):
     probe_image: str = ""
     commits: str = ""
     secrets: tuple[str, ...] = ()
+    base: str = ""
+    trusted: str = ""
+    build_rules: str = ""
+    doctests: str = ""
+    order_files: str = ""
+    retries: int = 0
+    flaky_passes: bool = False
+    controls: bool = True
+    reference: str = ""
+    set_up: SetupInput | None = None
+    probe_reference: str = ""
+
+
+class ProbeInput(Message):
+    """Which trees the falsifiability probe needs: `how` as in the order; `seed` chooses what is mutated."""
+
+    how: Literal["revert", "mutate"]
+    frozen: Frozen
+    scope: ScopeResult
+    seed: int
+
+
+class ProbeTree(Message):
+    """A tree on which a required check has to fail, and what was done to it, for people."""
+
+    tree: str
+    what: str
+
+
+class ProbeTrees(Message):
+    """The trees of a probe; none where the change has nothing that could be undone or mutated, `why` says so."""
+
+    trees: tuple[ProbeTree, ...] = ()
+    why: str = ""
+
+
+class ProbeSeen(Message):
+    """What the falsifiability probe came to. `tested`: a required check went red; None: there was nothing to try.
+
+    `unknown`: a cause outside the worker's tree kept it from being tried. `text` says it all to people. `evidence`
+    names the blobs of the runs.
+    """
+
+    how: Literal["revert", "mutate"]
+    tested: bool | None
+    text: str
+    seed: int
+    unknown: bool = False
+    evidence: tuple[str, ...] = ()
+
+
+class ClaimInput(Message):
+    """A claim, and what the harness saw of the same round; `report` names the blob of the `ScopeReport`."""
+
+    claim: Claim
+    order: Order
+    results: tuple[CheckResult, ...]
+    report: str
+
+
+class Contradictions(Message):
+    """Where the claim says something else than was seen."""
+
+    found: tuple[Contradiction, ...] = ()
 
 
 class ReleaseInput(Message):
@@ -191,7 +309,8 @@ class Progress(Message):
 class RoundRecord(Message):
     """Everything a round came to: what the report is made of, and what `domain.facts` takes the facts from.
 
-    `refused` and `unknown`: why there is no tree to speak of, as `domain.decision.Facts` has them.
+    `refused` and `unknown`: why there is no tree to speak of, as `domain.decision.Facts` has them. `contradictions`:
+    where the claim says something else than was seen. `audit`: the auditor's part, None where it was not asked.
     """
 
     input: RoundInput
@@ -207,6 +326,9 @@ class RoundRecord(Message):
     notices: tuple[str, ...] = ()
     head_sequence: int = 0
     head_hash: str = ""
+    probe: ProbeSeen | None = None
+    contradictions: tuple[Contradiction, ...] = ()
+    audit: AuditRecord | None = None
 
 
 class FiledReport(Message):
@@ -222,7 +344,16 @@ class FiledReport(Message):
 
 
 class RoundResult(Message):
-    """What a round answers: the decision, and the digest of the report that explains it."""
+    """What a round answers: the decision, and the digest of the report that explains it.
+
+    `retry_context` names the blob of what the next attempt is told, empty where there is none. `not_passed`: names of
+    the required checks and criteria that did not pass, in order; `passed`: the work could be looked at, and there are
+    none of those. `timed_out`: something ran out of its time.
+    """
 
     decision: Decision
     report: str
+    retry_context: str = ""
+    not_passed: tuple[str, ...] = ()
+    passed: bool = False
+    timed_out: bool = False

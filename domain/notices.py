@@ -3,32 +3,59 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterable
 
 from pydantic import BaseModel
 
+from domain.checks import CheckResult
 from domain.messages import Frozen
 from domain.order import Order, OverridePolicy, Retry, Safeguards, Verification
+from domain.suite.scripts import run_by_checks
 
 
-def notices_of(order: Order, order_file: str = "", frozen: Frozen | None = None) -> tuple[str, ...]:
-    """The notices on a standalone round of `order`: who did not judge, what it asks for in vain, who could write it.
+def notices_of(
+    order: Order,
+    order_file: str = "",
+    frozen: Frozen | None = None,
+    results: Iterable[CheckResult] = (),
+    *,
+    alone: bool = True,
+    audited: bool = False,
+    scripted: bool = False,
+) -> tuple[str, ...]:
+    """The notices on a round of `order`: who did not judge, what it asks for in vain, who could write it.
 
-    `frozen` says where the base has a secret in it.
+    `frozen` says where the base has a secret in it, `results` whether anything was compared out of the work's reach.
+    `alone`: no todo's life applies what a single round does not. `audited`: an auditor judged, or was not asked for
+    another reason than that there is none; `scripted`: a file answered in its place.
     """
     notices: list[str] = []
     if order_file and posixpath.commonpath((order_file, order.workspace)) == posixpath.normpath(order.workspace):
         notices.append("the order lies in the workspace: whoever did the work could have changed what is checked")
     verification = order.verification
-    if verification.auditor.enabled and not verification.objective_only:
+    if verification.auditor.enabled and not verification.objective_only and not audited:
         notices.append("no auditor model is configured: what machines can check decided alone")
-    if unheeded := _unheeded(order):
+    if scripted:
+        notices.append("the auditor's answers are scripted: no model judged")
+    if alone and (unheeded := _unheeded(order)):
         notices.append(f"a single round does not apply {', '.join(unheeded)}: they are for a todo's whole life")
     notices += [
         f"the base has the value of the secret {leak.secret} in {leak.path}: it is masked in all that is shown, and"
         " every check can read it"
         for leak in (frozen.secrets_in_base if frozen else ())
     ]
+    ran = [result for result in results if result.required and result.isolation != "not_run"]
+    if ran and all(result.isolation == "in_process" for result in ran):
+        notices.append(
+            "everything required ran in one process with the code under test (in_process): a python_call, cli_io or"
+            " http_response criterion is compared where that code has no say"
+        )
     return tuple(notices)
+
+
+def notices_on_programs(order: Order, changed: Iterable[str]) -> tuple[str, ...]:
+    """Where the work decides what a check says: files that one runs, of the paths that the work changed."""
+    return tuple(f"`{check}` runs {path}, which the work changed" for check, path in run_by_checks(order, changed))
 
 
 def _unheeded(order: Order) -> list[str]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, JsonValue, Tag, model_validator
 
-from domain.base import canonical_json, sha256_hex
-from domain.criteria import Criterion, Part
+from domain.base import Part, canonical_json, sha256_hex
+from domain.command_criteria import Control, NodeId, PassToPass
+from domain.criteria import Criterion, files_of
 from domain.fields import (
     Command,
     Content,
@@ -39,13 +40,7 @@ Domain = Literal["docs", "system", "refactor", "polish", "security", "finance", 
 _COMMAND_WORDS = re.compile(r"[^\s;&|()'\"`]+")
 
 
-def _only_off(value: str) -> str:
-    if value != "off":
-        raise wrong(f"{value!r} is not supported by this version", "off")
-    return value
-
-
-def _runs_pytest(command: str) -> bool:
+def runs_pytest(command: str) -> bool:
     """Whether a word of `command` is pytest: by name, by path, or after `-m`."""
     return any(word.rpartition("/")[2] in ("pytest", "py.test") for word in _COMMAND_WORDS.findall(command))
 
@@ -119,9 +114,11 @@ class Scope(Part):
 
 
 class Check(Part):
-    """A command whose exit code is the verdict. `timeout` in seconds. Source: seed `authority` 3.3.
+    """A command whose exit code is the verdict, or a run of pytest. `timeout` in seconds.
 
-    A command that runs pytest is of the kind pytest unless it says otherwise (CONTRACT "An order").
+    A command that runs pytest is of the kind pytest unless it says otherwise (CONTRACT "An order"): judged by its
+    tests, `fail_to_pass` and `pass_to_pass` among them. One of the other kind may name a `control`. Source: seed
+    `authority` 3.3, DESIGN 8.
     """
 
     name: Identifier = Field(min_length=1)
@@ -131,16 +128,25 @@ class Check(Part):
     env: EnvironmentVariables = {}
     required: bool = True
     timeout: Seconds = 300.0
-    fail_to_pass: Annotated[list[str], AfterValidator(not_yet)] = []
-    pass_to_pass: Literal["base"] = "base"
-    control: Annotated[dict[str, Any] | None, AfterValidator(not_yet)] = None
+    fail_to_pass: list[NodeId] = []
+    pass_to_pass: PassToPass = "base"
+    control: Control | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _kind_by_command(cls, data: Any) -> Any:
         if isinstance(data, dict) and "kind" not in data and isinstance(data.get("command"), str):
-            return {**data, "kind": "pytest" if _runs_pytest(data["command"]) else "command"}
+            return {**data, "kind": "pytest" if runs_pytest(data["command"]) else "command"}
         return data
+
+    @model_validator(mode="after")
+    def _fields_of_its_kind(self) -> Check:
+        if self.kind == "pytest" and self.control is not None:
+            raise wrong("a run of pytest has its own control", "none, or kind: command", at=("control",))
+        for name, default in (("fail_to_pass", []), ("pass_to_pass", "base")):
+            if self.kind == "command" and getattr(self, name) != default:
+                raise wrong("no test is known by name of a command", "kind: pytest beside it", at=(name,))
+        return self
 
 
 class Auditor(Part):
@@ -160,16 +166,22 @@ class Retry(Part):
 
 
 class Verification(Part):
-    """How a claim is verified. Source: seed `authority` 9, `pipeline` "Verification TOML"."""
+    """How a claim is verified. Source: seed `authority` 9, `pipeline` "Verification TOML", DESIGN 8.
+
+    `tests` are files or folders beside the order, laid over the trusted tree at the same paths. What is required, runs
+    in a container and fails, runs up to `retries_on_failure` more times: passing then, it is flaky.
+    """
 
     enabled: bool = True
     mode: Literal["parallel", "sequence"] = "parallel"
     checks: list[Check] = []
-    tests: Annotated[list[str], AfterValidator(not_yet)] = []
+    tests: list[RelativePath] = []
     auditor: Auditor = Auditor()
     objective_only: bool = False
     confidence_threshold: float = Field(default=0.7, ge=0, le=1)
-    probe: Annotated[Literal["off", "revert", "mutate"], AfterValidator(_only_off)] = "off"
+    probe: Literal["off", "revert", "mutate"] = "off"
+    retries_on_failure: int = Field(default=1, ge=0, le=5)
+    on_flaky: Literal["fail", "pass"] = "fail"
     retry: Retry = Retry()
     require_all_pass: bool = True
     min_criteria: int = Field(default=0, ge=0)
@@ -178,6 +190,11 @@ class Verification(Part):
     on_auditor_crash: Literal["soft_fail", "escalate"] = "soft_fail"
 
     other_names: ClassVar[dict[str, str]] = {"verifier": "auditor"}
+
+    @property
+    def asks_auditor(self) -> bool:
+        """Whether the auditor is asked at all, if a model is configured."""
+        return self.enabled and self.auditor.enabled and not self.objective_only
 
     @model_validator(mode="before")
     @classmethod
@@ -223,7 +240,26 @@ class FixLoop(Part):
     max_cost_usd: float = Field(default=5.0, ge=0)
 
 
+def _no_authority(name: str) -> str:
+    if name.startswith(("COUNTERSIGN_", "TEMPORAL_")):
+        raise wrong(f"{quoted(name)} is for Countersign alone", "a variable of the worker's own")
+    return name
+
+
+class WorkerCommand(Part):
+    """A program that does the work, run where the workspace is. `timeout` in seconds; `env` names variables it gets."""
+
+    command: Command
+    timeout: Seconds = 1800.0
+    env: list[Annotated[VariableName, AfterValidator(_no_authority)]] = []
+
+
 TITLE_CHARACTERS = 180
+
+
+def title_of(content: str) -> str:
+    """The first line of `content`, short enough for a list."""
+    return content.strip().partition("\n")[0][:TITLE_CHARACTERS]
 
 
 class Order(Part):
@@ -243,14 +279,27 @@ class Order(Part):
     safeguards: Safeguards = Safeguards()
     override_policy: OverridePolicy = OverridePolicy()
     fix_loop: FixLoop = FixLoop()
-    depends_on: Annotated[list[str], AfterValidator(not_yet)] = []
-    subtasks: Annotated[list[Any], AfterValidator(not_yet)] = []
-    worker: Annotated[dict[str, Any] | None, AfterValidator(not_yet)] = None
+    depends_on: list[OrderId] = []
+    subtasks: list[dict[str, JsonValue]] = []
+    worker: WorkerCommand | None = None
 
     @property
     def title(self) -> str:
         """The first line of `content`, short enough for a list."""
-        return self.content.strip().partition("\n")[0][:TITLE_CHARACTERS]
+        return title_of(self.content)
+
+    @property
+    def files_beside(self) -> tuple[str, ...]:
+        """Paths beside the order's file that it names: tests of its own, patches, references."""
+        return tuple(
+            dict.fromkeys(
+                [
+                    *self.verification.tests,
+                    *(c.control.patch for c in self.verification.checks if c.control and c.control.patch),
+                    *(path for criterion in self.acceptance_criteria for path in files_of(criterion)),
+                ]
+            )
+        )
 
     @property
     def digest(self) -> str:

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from pydantic import JsonValue
 
 from domain.base import Message
-from domain.checks import Item, Observation, Outcome
+from domain.brief import Brief
+from domain.checks import BaseOutcome, Item, Observation, Outcome
 from domain.events import RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
-from domain.messages import FreezeInput, Frozen, Image, ScopeInput, ScopeResult, SetupInput
+from domain.life import TodoInput, WorkInput, WorkResult
+from domain.messages import (
+    FreezeInput,
+    Frozen,
+    FrozenBase,
+    Image,
+    ProbeInput,
+    ProbeTrees,
+    ScopeInput,
+    ScopeResult,
+    SetupInput,
+)
 from domain.order import Resources
-from domain.read_model import Difference, State
+from domain.read_model import TABLES, Difference, State, Table
+from domain.roles.passes import PassInput
+from domain.roles.results import PassResult
+from domain.roles.spending import CapRefusal, CapsInMicros, Reservation, Settled, Spent
+from domain.scrutiny import ControlSeen, Counts, Expectation
+from domain.todo import Gate
 
 EVERYTHING = RowFilter()
 
@@ -44,8 +61,11 @@ class Trail(Protocol):
         """Check every chain, and every session's end against the heads kept outside the database."""
         ...
 
-    def state(self, session: str | None = None, todo: str | None = None) -> State:
-        """The read model as the appends left it, of one session or todo if named; the rows are not looked at."""
+    def state(self, session: str | None = None, todo: str | None = None, tables: Collection[Table] = TABLES) -> State:
+        """The read model as the appends left it, of one session or todo if named; the rows are not looked at.
+
+        Of `tables` that are not named nothing is read, and nothing is in it.
+        """
         ...
 
     def rebuild(self, repair: bool = True) -> tuple[Difference, ...]:
@@ -92,24 +112,45 @@ class EvidenceStore(Protocol):
         """Write a file of the folder `evidence/SESSION/TODO/ATTEMPT/`; `name` may have folders of its own."""
         ...
 
+    def placed(self, session: str, todo: str, attempt: int, name: str) -> bytes | None:
+        """What is in a file of that folder now, whoever wrote it; None when there is none."""
+        ...
+
+    def place_of(self, session: str, todo: str, attempt: int) -> str:
+        """Where people find that folder: a path, or a URL."""
+        ...
+
 
 class Snapshots(Protocol):
-    """Freezes trees and tells what changed. `freeze` raises `WorkspaceRefused`, both raise `Unavailable`."""
+    """Freezes trees and tells what changed. `freeze` raises `WorkspaceRefused`, all raise `Unavailable`."""
+
+    def freeze_base(self, request: FreezeInput, progress: Progress) -> FrozenBase:
+        """Copy the base and the files beside the order into the store, to be `FreezeInput.frozen_base` later."""
+        ...
 
     def freeze(self, request: FreezeInput, progress: Progress) -> Frozen:
-        """Copy workspace and base into the store, by path, running nothing of theirs."""
+        """Copy workspace and base into the store, by path, running nothing of theirs.
+
+        With a frozen base nothing that was frozen with it is read again.
+        """
         ...
 
     def assess(self, request: ScopeInput) -> ScopeResult:
         """The trusted tree and what became of each change."""
         ...
 
+    def probe(self, request: ProbeInput) -> ProbeTrees:
+        """The trees on which a required check has to fail, if the checks test the change."""
+        ...
+
 
 class RunRequest(Message):
     """One command in one container over a sealed tree. `key` is the same for the same item of the same round.
 
-    `image` is an engine's id from `prepare` or `setup`. `build` runs first, in the tree's root; what it prints is shown
-    only when it fails. `timeout` in seconds bounds build and command together. `stdin` is what the command reads.
+    `image` is this engine's id, from `prepare`, `setup` or `ready`. `build` runs first, in the tree's root; what it
+    prints is shown only when it fails, and what it leaves is bound by `build_rules`: a blob with
+    `domain.builds.BuildRules`, the strict ones where that is empty. `timeout` in seconds bounds build and command
+    together. `stdin` is what the command reads.
     """
 
     key: str
@@ -120,6 +161,7 @@ class RunRequest(Message):
     cwd: str = "."
     env: dict[str, str] = {}
     build: tuple[str, ...] = ()
+    build_rules: str = ""
     stdin: str = ""
     timeout: float
     resources: Resources
@@ -158,6 +200,13 @@ class Sandbox(Protocol):
         """
         ...
 
+    async def ready(self, image: Image, setup: SetupInput | None, progress: Progress) -> Image:
+        """What `prepare`, then `setup`, made ready on some engine, as this one has it: made anew where it has not.
+
+        Raises `Unavailable` as those two do.
+        """
+        ...
+
     async def run(self, request: RunRequest) -> Observation:
         """Run the command over the tree and say what was seen. Cancelled, it leaves no container behind."""
         ...
@@ -176,7 +225,10 @@ class Sandbox(Protocol):
 
 
 class Finding(Message):
-    """What a checker came to for one item, before it is evidence. `seen` is everything it saw, to be stored."""
+    """What a checker came to for one item, before it is evidence. `seen` is everything it saw, to be stored.
+
+    `base`: what the item came to on the base, where the checker had to know. The rest is as in `CheckResult`.
+    """
 
     outcome: Outcome
     code: str
@@ -188,12 +240,21 @@ class Finding(Message):
     duration_ms: int = 0
     out_of_process: bool = False
     seen: dict[str, JsonValue] = {}
+    base: BaseOutcome | None = None
+    tests: Counts | None = None
+    control: ControlSeen | None = None
+    expectation: Expectation | None = None
+    seed: int | None = None
 
 
 class CheckContext(Message):
     """Where an item is checked: on the trusted tree, or on the base. Trees and `commits` are digests of blobs.
 
     `probe_image` is what `http_response` asks from; `commits` names what was read of the workspace's repository.
+    `base` is what a checker may run beside `tree`: empty where `tree` is the base. `trusted` names the JSON array of
+    the tree's tests that the worker did not write, `order_files` the manifest of the files beside the order.
+    `build_rules` is as in `RunRequest`, `doctests` as in `ScopeResult`. `controls`: whether the check itself is
+    examined, too. `run` counts from 0 how often it was run before.
     """
 
     round: str
@@ -203,6 +264,13 @@ class CheckContext(Message):
     build: tuple[str, ...] = ()
     probe_image: str = ""
     commits: str = ""
+    base: str = ""
+    trusted: str = ""
+    build_rules: str = ""
+    doctests: str = ""
+    order_files: str = ""
+    controls: bool = True
+    run: int = 0
 
 
 class Checker(Protocol):
@@ -212,4 +280,63 @@ class Checker(Protocol):
 
     async def check(self, item: Item, context: CheckContext) -> Finding:
         """What became of `item`, whose criterion is of this checker's type."""
+        ...
+
+
+class Todos(Protocol):
+    """Todos as workflows of their own. Raises `Unavailable` (server_unavailable)."""
+
+    async def start(self, todo: TodoInput) -> bool:
+        """Start the todo's workflow; False where it runs or ran already."""
+        ...
+
+    async def tell(self, session: str, todo: str, gate: Gate) -> None:
+        """Send the session's word. A todo whose workflow has ended is left alone."""
+        ...
+
+
+class Roles(Protocol):
+    """Roles that language models play. Raises `Unavailable` (store_unavailable, disk_full) for what is ours."""
+
+    async def run(self, request: PassInput, progress: Progress, used: float) -> PassResult:
+        """One pass. `used`: seconds of `request.limit` that earlier tries of it have taken.
+
+        What a model or its provider does wrong is a result, never an error. Run again, it sends no request twice.
+        """
+        ...
+
+
+class Ledger(Protocol):
+    """What requests to models cost, before and after. Raises `Unavailable` (store_unavailable, disk_full)."""
+
+    def reserve(self, wanted: Reservation, caps: CapsInMicros) -> CapRefusal | None:
+        """Reserve an estimate, or say which cap it would pass. A key that was settled and charged reserves nothing.
+
+        One that was settled at nothing, since its provider refused it, is reserved anew.
+
+        A key that is reserved and not settled belongs to a request that was lost: its estimate stays counted, and
+        `wanted` is reserved beside it.
+        """
+        ...
+
+    def settle(self, settled: Settled) -> None:
+        """What the request came to, in place of its estimate. Twice is once."""
+        ...
+
+    def spent(self, session: str, todo: str = "", attempt: int = 0, role: str = "") -> Spent:
+        """The sum over a session, or of it a todo, a round, a role; what is open counts by its estimate as `lost`."""
+        ...
+
+
+class Workers(Protocol):
+    """Runs worker commands where the workspace is.
+
+    Raises `Unavailable` (disk_full, store_unavailable, workspace_unreadable).
+    """
+
+    async def run(self, request: WorkInput, brief: Brief, progress: Progress) -> WorkResult:
+        """Run the command to its end, once for its drive; lost by a worker that died, it is run again, `resumed`.
+
+        Cancelled, it leaves no process behind. `brief.resumed` and its paths are the adapter's to fill in.
+        """
         ...

@@ -10,15 +10,18 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, JsonValue
 
+from domain.audit_report import NEVER_ASKED, in_stages
 from domain.base import Message
 from domain.checks import BaseOutcome, CheckResult, Outcome, beside_the_base
-from domain.decision import Decision, Policy, decide
+from domain.decision import Counters, Decision, Policy, decide
 from domain.events import TrailRow
 from domain.facts import facts_of
 from domain.messages import RoundRecord
 from domain.ports import Finding
+from domain.rejudge_roles import AskedAgain
+from domain.verdict import Audit
 
-Where = Literal["row", "report", "record", "evidence", "decision", "folder"]
+Where = Literal["row", "report", "record", "evidence", "decision", "folder", "audit"]
 
 _OF_A_ROUND = ("check_completed", "base_compared", "snapshot_frozen", "scope_assessed", "audit_completed")
 
@@ -36,7 +39,8 @@ class Rejudged(Message):
     """What judging a round again came to.
 
     `rederived`: items judged again from what was seen; `compared`: those of which only the finding is stored, or that
-    were never run. `damaged`: evidence that is missing or not what was stored, with the reason.
+    were never run. `damaged`: evidence that is missing or not what was stored, with the reason. `roles`: what they say
+    now, where they were asked once more.
     """
 
     session: str
@@ -48,12 +52,24 @@ class Rejudged(Message):
     compared: tuple[str, ...] = ()
     drift: tuple[Drift, ...] = ()
     damaged: dict[str, str] = {}
+    roles: AskedAgain | None = None
 
 
 def decide_again(record: RoundRecord, results: tuple[CheckResult, ...]) -> Decision:
-    """What `decide` makes of the record's facts with these results."""
-    facts = facts_of(record.input.order, record.scope, results, record.refused, record.unknown)
-    return decide(facts, Policy.of(record.input.order))
+    """What `decide` makes of the record's facts with these results, and with what the auditor came to then."""
+    given = record.input
+    audit = record.audit.audit if record.audit else None
+    facts = facts_of(
+        given.order,
+        record.scope,
+        results,
+        record.refused,
+        record.unknown,
+        record.probe,
+        given.authored,
+        audit=audit,
+    )
+    return decide(facts, Policy.of(given.order), Counters(inconclusive=given.inconclusive))
 
 
 def result_again(
@@ -70,6 +86,10 @@ def result_again(
             "duration_ms": finding.duration_ms,
             "isolation": "out_of_process" if finding.out_of_process else "in_process",
             "base_outcome": None,
+            "tests": finding.tests,
+            "control": finding.control,
+            "expectation": finding.expectation,
+            "seed": finding.seed,
         }
     )
     return beside_the_base(seen, base) if base else seen
@@ -100,6 +120,46 @@ def of_rows(rows: Iterable[TrailRow], record: RoundRecord) -> Iterator[Drift]:
             expected = _expected(row, record, results, compared)
             said = {name: row.payload.get(name) for name in expected}
             yield from differences("row", said, expected, f"{row.action}/{row.sequence}")
+
+
+def of_passes(rows: Sequence[TrailRow], record: RoundRecord) -> Iterator[Drift]:
+    """Where the rows on what roles did say something else than the round's record."""
+    audit = record.audit
+    staged = [each for each in in_stages(audit.passes if audit else ()) if each.result.outcome not in NEVER_ASKED]
+    expected: dict[str, list[dict[str, JsonValue]]] = {
+        "role_pass_completed": [
+            {
+                "stage": each.stage,
+                "part": each.part,
+                "outcome": each.result.outcome,
+                "said": each.result.said,
+                "messages": each.result.messages,
+                **each.result.provenance.model_dump(mode="json"),
+            }
+            for each in staged
+        ],
+        "tool_refused": [{"tool": call.tool, "code": call.code} for each in staged for call in each.result.refused],
+        "criterion_audited": [
+            assessed.model_dump(mode="json")
+            for each in staged
+            if each.stage == "informed" and each.result.outcome == "answered"
+            for assessed in each.result.assessed
+        ],
+    }
+    for action, payloads in expected.items():
+        found = [row for row in rows if row.action == action]
+        if len(found) != len(payloads):
+            yield Drift(where="row", field=f"{action}: how many", said=len(found), found=len(payloads))
+            continue
+        for row, payload in zip(found, payloads, strict=True):
+            said = {name: row.payload.get(name) for name in payload}
+            yield from differences("row", said, payload, f"{action}/{row.sequence}")
+
+
+def of_answer(said: Audit, found: Audit, faults: Sequence[str]) -> Iterator[Drift]:
+    """Where the auditor's word does not follow from its stored answer, or that does not hold up by its evidence."""
+    yield from differences("audit", said, found)
+    yield from (Drift(where="audit", field=fault, said="cited", found="a fault") for fault in faults if said.cited)
 
 
 def of_verdict(row: TrailRow, record: RoundRecord) -> Iterator[Drift]:

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from domain.base import Message
 from domain.events import TrailRow
 from domain.read_model import RoundView, State
-from domain.todo import LIVE, RoundStatus
+from domain.status import LIVE, RoundStatus
 
 GRACE = timedelta(minutes=15)
 """What was stored or used again within it stays: a round that began meanwhile may be about to refer to it.

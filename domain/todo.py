@@ -1,65 +1,160 @@
-"""Where a todo, a session and a round can stand: the names, and nothing that moves them (`lifecycle` will).
+"""All that a todo's workflow knows of its todo: one frozen value, carried from run to run. It moves nothing.
 
-Source: DESIGN 3; seed `auditor` 2.2; CONTRACT "The report".
+What moves it is `lifecycle` (the table) and `acts` (what a move asks for). Source: DESIGN 3, seed `auditor` 5.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
+from datetime import datetime
+from typing import Literal
 
-from domain.decision import RoundOutcome
-
-
-class TodoStatus(StrEnum):
-    """A todo's status. Live is all but verified, failed and cancelled."""
-
-    PENDING = "pending"
-    IN_PROGRESS = "in_progress"
-    CLAIMED = "claimed"
-    VERIFIED = "verified"
-    NEEDS_HUMAN = "needs_human"
-    BLOCKED = "blocked"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
+from domain.base import Message
+from domain.claims.claim import Claim
+from domain.claims.minted import MintedEvidence
+from domain.events import Actor
+from domain.messages import Frozen
+from domain.order import Order, WorkerCommand
+from domain.policy_floor import PolicyFloor
+from domain.safeguards import Caps, Clock, caps_of
+from domain.status import ReviewStatus, SessionStatus, TodoStatus
 
 
-LIVE = frozenset(TodoStatus) - {TodoStatus.VERIFIED, TodoStatus.FAILED, TodoStatus.CANCELLED}
+class Note(Message):
+    """What somebody wrote down. Seed `auditor` 5.3."""
+
+    author: Actor
+    content: str
+    kind: Literal["feedback", "revision_request", "clarification"]
+    timestamp: datetime
 
 
-class ReviewStatus(StrEnum):
-    """Where the review of a todo's claim stands."""
+class Admitted(Message):
+    """A claim that was taken: its blob, the trees frozen for it, what came with it.
 
-    NOT_REQUESTED = "not_requested"
-    AUDITING = "auditing"
-    APPROVED = "approved"
-    CHANGES_REQUESTED = "changes_requested"
-    OVERRIDDEN = "overridden"
-    ESCALATED = "escalated"
+    `news` is the digest of the tree without white space, comments and the like: what monotonicity compares.
+    """
 
-
-class SessionStatus(StrEnum):
-    """Where a session stands."""
-
-    RUNNING = "running"
-    PAUSED = "paused"
-    STOPPED = "stopped"
-    TIMED_OUT = "timed_out"
-    COMPLETED = "completed"
+    claim: str
+    frozen: Frozen
+    news: str
+    evidence: tuple[MintedEvidence, ...] = ()
 
 
-class RoundStatus(StrEnum):
-    """Where a round stands: decided is any outcome."""
+class OpenQuestion(Message):
+    """What waits for an answer: a blocked worker's question to a human, or the auditor's to the worker (`round`, `of`).
 
-    RUNNING = "running"
-    DECIDED = "decided"
-    CANCELLED = "cancelled"
+    `deadline`: when the auditor goes on without one, `timeout` seconds after it asked. While the session stands still
+    so does that time, and `left` has the seconds that are left of it.
+    """
+
+    question: str
+    evidence_requested: tuple[str, ...] = ()
+    reason: str = ""
+    round: int = 0
+    of: int = 0
+    timeout: float = 0.0
+    deadline: datetime | None = None
+    left: float | None = None
 
 
-AFTER_A_ROUND: dict[RoundOutcome, tuple[TodoStatus, ReviewStatus]] = {
-    RoundOutcome.VERIFIED: (TodoStatus.VERIFIED, ReviewStatus.APPROVED),
-    RoundOutcome.CHANGES_REQUESTED: (TodoStatus.IN_PROGRESS, ReviewStatus.CHANGES_REQUESTED),
-    RoundOutcome.FAILED: (TodoStatus.FAILED, ReviewStatus.ESCALATED),
-    RoundOutcome.NEEDS_HUMAN: (TodoStatus.NEEDS_HUMAN, ReviewStatus.ESCALATED),
-    RoundOutcome.INCONCLUSIVE: (TodoStatus.CLAIMED, ReviewStatus.NOT_REQUESTED),
-}
-"""Where each outcome leaves a claimed todo, DESIGN 3 "round completed"; an inconclusive one leaves it as it is."""
+class Gate(Message):
+    """The session's word for one todo. `number` counts it: an older word changes nothing.
+
+    `heard`: the number of the todo's last report that it takes into account. `waits_for`: dependencies that are not
+    verified; `open_children`: subtasks that keep it from being claimed and verified. `turn`: its worker command may
+    run. `dependency_reopened`: one of those that it started after, empty for none. `asks`: somebody waits for it, so it
+    has to report once more. `retired`: the session is over and will say nothing more.
+    """
+
+    number: int = 0
+    heard: int = 0
+    status: SessionStatus = SessionStatus.RUNNING
+    waits_for: tuple[str, ...] = ()
+    open_children: tuple[str, ...] = ()
+    turn: bool = False
+    dependency_reopened: str = ""
+    asks: bool = False
+    retired: bool = False
+
+
+class Todo(Message):
+    """One todo. `order` has absolute paths; `authored`: ids of the criteria in it that an agent wrote,
+    `floor`: what no edit may go below (`policy_floor.below`).
+
+    `base` names the frozen base (`domain.messages.FrozenBase`), empty before it was started. `attempt` numbers the last
+    round, `round` is that of the round that runs now, 0 for none; `audits` counts those that came to a verdict,
+    `revisions` how often it was sent back. `retry_at`: when the system tries again what could not run.
+    `not_passed` (what a human's override has to acknowledge), `passed`, `objected` (the auditor did not approve) and
+    `outcome` are the last round's, of this order and on the tree that is `admitted` now; `claim` is what it is about.
+    `evidence` was brought since the last claim. `widen`: what checks that ran out of time have their limits multiplied
+    by. `no_news` counts claims in a row that brought nothing new, `waived`: the next one need not. `flag`: why somebody
+    should look at it again. `reports` numbers what the session was told. `drives` counts starts of its worker command,
+    `refused_drives` those in a row whose claim was refused.
+    """
+
+    session: str
+    id: str
+    order: Order
+    order_digest: str
+    order_file: str = ""
+    host: str
+    store: str = ""
+    created_by: Actor
+    authored: frozenset[str] = frozenset()
+    floor: PolicyFloor = PolicyFloor()
+    parent: str = ""
+    order_index: int = 0
+    version: int = 1
+    status: TodoStatus = TodoStatus.PENDING
+    review_status: ReviewStatus = ReviewStatus.NOT_REQUESTED
+    trigger: str = ""
+    base: str = ""
+    attempt: int = 0
+    round: int = 0
+    retry_at: datetime | None = None
+    inconclusive: int = 0
+    audits: int = 0
+    revisions: int = 0
+    granted: int = 0
+    clock: Clock
+    gate: Gate = Gate()
+    evidence: tuple[MintedEvidence, ...] = ()
+    admitted: Admitted | None = None
+    claim: Claim | None = None
+    trees_seen: tuple[str, ...] = ()
+    news_seen: tuple[str, ...] = ()
+    no_news: int = 0
+    waived: bool = False
+    question: OpenQuestion | None = None
+    clarification: str = ""
+    notes: tuple[Note, ...] = ()
+    feedback: str = ""
+    retry_context: str = ""
+    not_passed: tuple[str, ...] = ()
+    passed: bool = False
+    objected: bool = False
+    outcome: str = ""
+    widen: float = 1.0
+    prior_attempts: tuple[str, ...] = ()
+    worker: WorkerCommand | None = None
+    drives: int = 0
+    refused_drives: int = 0
+    last_refusal: str = ""
+    flag: str = ""
+    refusals: dict[str, int] = {}
+    reports: int = 0
+
+    @property
+    def workflow_id(self) -> str:
+        """`todo/SESSION/TODO`, CONTRACT "For Temporal's own CLI"."""
+        return workflow_id_of(self.session, self.id)
+
+    @property
+    def caps(self) -> Caps:
+        """What counts now, with what a human granted."""
+        return caps_of(self.order, self.granted)
+
+
+def workflow_id_of(session: str, todo: str) -> str:
+    """The id of a todo's workflow."""
+    return f"todo/{session}/{todo}"

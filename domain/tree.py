@@ -38,11 +38,21 @@ class Commit(Message):
     message: str
 
 
+BUILT_IN = "built-in list"
+IGNORED = "ignored by the base's .gitignore"
+"""How the reasons begin for what nobody expects to travel: repositories, caches, what the base itself leaves out."""
+
+
 class Dropped(Message):
     """A path that was found but does not travel, and why."""
 
     path: str
     reason: str
+
+    @property
+    def usual(self) -> bool:
+        """Whether nobody expects it to travel: what is not usual is told to whoever did the work."""
+        return self.reason.startswith((BUILT_IN, IGNORED))
 
 
 class Manifest(Message):

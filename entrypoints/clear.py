@@ -6,15 +6,15 @@ import asyncio
 import sys
 
 from adapters.config.settings import load_settings
-from adapters.evidence.folder import FolderStore
 from domain.errors import Unavailable
+from entrypoints.evidence_store import open_store
 from entrypoints.host import build_sandbox
 
 
 def main() -> None:
     """Remove it; an engine that is gone has nothing of ours."""
     settings = load_settings()
-    sandbox = build_sandbox(settings, FolderStore(settings.evidence_dir))
+    sandbox = build_sandbox(settings, open_store(settings))
     try:
         asyncio.run(sandbox.clear())
     except Unavailable as error:

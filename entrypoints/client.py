@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import getpass
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 
 from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, DescribeTaskQueueRequest
 from temporalio.client import (
     Client,
     WorkflowExecutionDescription,
@@ -21,30 +21,36 @@ from temporalio.client import (
     WorkflowHandle,
 )
 from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
-from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.envconfig import ClientConfig, ClientConnectConfig
+from temporalio.converter import PayloadCodec
+from temporalio.envconfig import ClientConnectConfig
 from temporalio.exceptions import ApplicationError, CancelledError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from adapters.config.settings import Settings
+from adapters.encryption.keys import read_keys
 from adapters.masking.known import masker_of
 from adapters.masking.temporal import masked_converter
-from domain.errors import Cause, Malformed, Problem, Unavailable
+from domain.claims.claim import Claim
+from domain.errors import Cause, Unavailable
 from domain.events import Actor
 from domain.messages import Progress, RoundInput, RoundResult
 from domain.order import Order
 from domain.ports import Trail
 from entrypoints import telemetry
+from entrypoints.connection import arguments, no_namespace, not_let_in, refused
 from entrypoints.names import LOCAL_SESSION, host_id
 from workflows.board import summary_of
-from workflows.options import DOMAIN_ATTRIBUTE, SEARCH_ATTRIBUTES, SESSION_ATTRIBUTE
+from workflows.options import DOMAIN_ATTRIBUTE, SEARCH_ATTRIBUTES, SESSION_ATTRIBUTE, priority
 from workflows.verification import VerificationWorkflow
 
 CONNECT_SECONDS = 10.0
 POLL_SECONDS = 0.2
+POLL_SHARE = 4
+"""A question costs server, worker and asker: so many times as long passes before the next, or they do little else."""
+
+LONGEST_POLL_SECONDS = 2.0
 SILENCE_SECONDS = 120.0
 RPC = timedelta(seconds=5)
-RUNNING = "ExecutionStatus = 'Running'"
 NODES_OF_ACTIVITIES = {"snapshot.freeze": "snapshot", "sandbox.prepare": "environment", "sandbox.setup": "setup"}
 """Whose heartbeats tell how far a node has come."""
 
@@ -60,30 +66,47 @@ RoundHandle = WorkflowHandle[VerificationWorkflow, RoundResult]
 
 
 async def connect(settings: Settings, address: str | None = None) -> Client:
-    """A client for `address`, else for the configured server or profile. Raises `Unavailable` (server_unavailable)."""
-    try:
-        config = ClientConfig.load_client_connect_config() if settings.remote else ClientConnectConfig()
-    except RuntimeError as error:  # the SDK's ConfigError
-        expected = "expected a profile of Temporal's configuration file"
-        problem = Problem(file="environment", line=1, field="Temporal", what=str(error), expected=expected)
-        raise Malformed([problem]) from error
-    config["target_host"] = address or settings.temporal_address or config.get("target_host", "127.0.0.1:7233")
-    config.setdefault("namespace", settings.temporal_namespace)
+    """A client for `address`, else for the configured server or profile, with payloads encrypted if so configured.
+
+    Raises `Malformed` for a profile or a key that cannot be used, `Unavailable` (server_unavailable) with what the
+    server has against it.
+    """
+    config = arguments(settings, address)
+    converter = masked_converter(masker_of(settings), _codec(settings))
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
-            return await Client.connect(
-                **config, data_converter=masked_converter(masker_of(settings)), plugins=telemetry.plugins(settings)
-            )
+            client = await Client.connect(**config, data_converter=converter, plugins=telemetry.plugins(settings))
     except (RuntimeError, TimeoutError, ValueError) as error:
-        raise Unavailable(
-            Cause.SERVER_UNAVAILABLE,
-            f"no Temporal server answers at {config['target_host']}",
-            "start it, or unset TEMPORAL_ADDRESS to use the embedded one",
-        ) from error
+        raise refused(config, error) from error
+    if settings.remote:
+        await _let_in(client, config)
+    return client
+
+
+async def _let_in(client: Client, config: ClientConnectConfig) -> None:
+    """Connecting asks nothing of the namespace: what is wrong with it would be said by whatever is asked next."""
+    request = DescribeNamespaceRequest(namespace=client.namespace)
+    try:
+        await client.workflow_service.describe_namespace(request, timeout=RPC)
+    except RPCError as error:
+        if error.status is RPCStatusCode.NOT_FOUND:
+            raise no_namespace(config) from error
+        if error.status in (RPCStatusCode.PERMISSION_DENIED, RPCStatusCode.UNAUTHENTICATED):
+            raise not_let_in(config) from error
+        raise refused(config, error) from error
+
+
+def _codec(settings: Settings) -> PayloadCodec | None:
+    """What encrypts, if a file names keys. Raises `Malformed`."""
+    if settings.payload_key_file is None:
+        return None
+    from adapters.encryption.codec import EncryptedPayloads  # noqa: PLC0415 - cryptography: slow to load, and few use it
+
+    return EncryptedPayloads(read_keys(settings.payload_key_file))
 
 
 async def register_search_attributes(client: Client) -> None:
-    """Make the server know our search attributes; those it knows already stay as they are."""
+    """Make the server know our search attributes; those it knows already stay as they are. Raises `Unavailable`."""
     namespace = client.namespace
     operator = client.operator_service
     known = await operator.list_search_attributes(ListSearchAttributesRequest(namespace=namespace), timeout=RPC)
@@ -94,7 +117,19 @@ async def register_search_attributes(client: Client) -> None:
     }
     if missing:
         request = AddSearchAttributesRequest(namespace=namespace, search_attributes=missing)
-        await operator.add_search_attributes(request, timeout=RPC)
+        try:
+            await operator.add_search_attributes(request, timeout=RPC)
+        except RPCError as error:
+            raise _not_registered(tuple(missing), error) from error
+
+
+def _not_registered(names: Sequence[str], error: RPCError) -> Unavailable:
+    """A server that lets only its operator do that, as hosted ones do."""
+    return Unavailable(
+        Cause.SERVER_UNAVAILABLE,
+        f"the Temporal server does not register search attributes for a worker: {error.message}",
+        f"have its operator register {', '.join(names)}, each of type Keyword, then start the worker again",
+    )
 
 
 async def pollers(client: Client, queue: str) -> int:
@@ -109,10 +144,11 @@ async def pollers(client: Client, queue: str) -> int:
 
 
 async def start_round(
-    client: Client, trail: Trail, order: Order, order_file: str = ""
+    client: Client, trail: Trail, order: Order, order_file: str = "", claim: Claim | None = None
 ) -> tuple[RoundInput, RoundHandle]:
     """Start the next round of `order`, standalone. Two at the same time get two attempt numbers.
 
+    `claim` is what the worker says it did, admitted by `domain.claims.claim.faults`.
     Raises `Unavailable` when the trail cannot be read or the server is gone.
     """
     attempt = trail.last_attempt(LOCAL_SESSION, order.id)
@@ -128,6 +164,7 @@ async def start_round(
             store=trail.store_id(),
             order_file=order_file,
             actor=Actor(role="unattributed", identity=getpass.getuser()),
+            claim=claim,
         )
         try:
             handle = await client.start_workflow(
@@ -143,6 +180,7 @@ async def start_round(
                     ]
                 ),
                 static_summary=summary_of(order.title),
+                priority=priority(f"{LOCAL_SESSION}/{request.store}"),
                 rpc_timeout=RPC,
             )
         except WorkflowAlreadyStartedError:
@@ -177,6 +215,7 @@ async def _seen(
 ) -> AsyncIterator[Progress]:
     answered = moved = time.monotonic()
     while True:
+        began = time.monotonic()
         asked_last = ending.done()
         description = await handle.describe(rpc_timeout=RPC)
         ended = description.status is not WorkflowExecutionStatus.RUNNING
@@ -207,7 +246,12 @@ async def _seen(
         if asked_last:  # nobody could be asked for the end
             await asyncio.sleep(POLL_SECONDS)
         else:
-            await asyncio.wait([ending], timeout=POLL_SECONDS)
+            await asyncio.wait([ending], timeout=pause_after(time.monotonic() - began))
+
+
+def pause_after(took: float) -> float:
+    """Seconds until a round is asked again that took so many to answer. Its end interrupts them."""
+    return min(max(POLL_SECONDS, POLL_SHARE * took), LONGEST_POLL_SECONDS)
 
 
 async def _with_heartbeats(description: WorkflowExecutionDescription, progress: Progress) -> Progress:
@@ -216,7 +260,8 @@ async def _with_heartbeats(description: WorkflowExecutionDescription, progress: 
     for pending in description.raw_description.pending_activities:
         node = NODES_OF_ACTIVITIES.get(pending.activity_type.name)
         if node and pending.heartbeat_details.payloads:
-            (said[node],) = await pydantic_data_converter.decode(pending.heartbeat_details.payloads, [str])
+            heard = pending.heartbeat_details.payloads
+            (said[node],) = await description.data_converter.decode(heard, [str])
     steps = (
         step.model_copy(update={"detail": said[step.id]}) if step.id in said and step.status == "running" else step
         for step in progress.steps
@@ -230,13 +275,13 @@ async def _waits_for(description: WorkflowExecutionDescription) -> Unavailable |
         failure = pending.last_failure
         if pending.activity_type.name not in WAITED_FOR or not pending.HasField("last_failure"):
             continue
-        if failure.application_failure_info.type == "unavailable":
-            details = failure.application_failure_info.details.payloads
-            name, reason, next_step = await pydantic_data_converter.decode(details, [str, str, str])
+        error = await description.data_converter.decode_failure(failure)
+        if isinstance(error, ApplicationError) and error.type == "unavailable":
+            name, reason, next_step = error.details
             return Unavailable(Cause(name), reason, next_step)
         return Unavailable(
             Cause.SYSTEM_ERROR,
-            f"{pending.activity_type.name} fails: {failure.message}",
+            f"{pending.activity_type.name} fails: {error}",
             "see the worker's log",
         )
     return None

@@ -25,6 +25,7 @@ from typing import IO
 from entrypoints.host_files import Files, HostState, Plan, Process
 from entrypoints.host_log import HostLog
 from entrypoints.leftovers import discard_unproven, end_leftovers
+from entrypoints.names import AT_WORK
 
 SERVER_SECONDS = 40.0
 SERVER_POLL_SECONDS = 0.02
@@ -34,9 +35,11 @@ HEALTHY_SECONDS = 60.0
 MAX_BACKOFF_SECONDS = 30.0
 RPC_SECONDS = 5.0
 CLEAR_SECONDS = 60.0
-RUNNING = "ExecutionStatus = 'Running'"
-SERVER_MEMORY = {"GOMEMLIMIT": "96MiB", "GOGC": "50"}
-"""A dev server's heap is small, and doubling before each collection is for servers with work to do."""
+SERVER_MEMORY = {"GOGC": "50"}
+"""A dev server's heap is small, and doubling before each collection is for servers with work to do.
+
+No GOMEMLIMIT: once what lives in the heap comes near it, the server does little but collect (docs/performance.md).
+"""
 
 
 class CannotStart(Exception):
@@ -230,18 +233,18 @@ class Host:
                 self._files.write(self._state)
 
     def _idle(self) -> bool:
-        """Whether no command was given for `idle_timeout` seconds and no workflow is open."""
+        """Whether no command was given for `idle_timeout` seconds and nothing goes on by itself (`AT_WORK`)."""
         if not self._files.used.exists():
             self._files.used.touch()
         if time.time() - self._files.used.stat().st_mtime < self._plan.idle_timeout:
             return False
         path = f"/api/v1/namespaces/{urllib.parse.quote(self._plan.namespace, safe='')}/workflow-count"
-        query = urllib.parse.urlencode({"query": RUNNING})
+        query = urllib.parse.urlencode({"query": AT_WORK})
         try:
             with urllib.request.urlopen(f"{self._state.ui}{path}?{query}", timeout=RPC_SECONDS) as answer:  # noqa: S310 - our own server, by HTTP
                 return int(json.load(answer).get("count", 0)) == 0
         except (OSError, ValueError) as error:
-            self._log.warning("nobody knows whether a workflow is open", reason=str(error))
+            self._log.warning("nobody knows whether anything is going on", reason=str(error))
             return False
 
     @staticmethod

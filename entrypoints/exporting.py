@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from pydantic import JsonValue
 
 from adapters.evidence.export import ABOUT
 from adapters.trail.export import row_line
+from domain.errors import Unavailable
 from domain.events import RowFilter, TrailRow
 from domain.filing import folder_of
 from domain.messages import RoundRecord
 from domain.ports import EvidenceStore, Trail
-from domain.references import evidence_of_rows, of_evidence, of_record, of_rows, trees_of_rows
+from domain.references import evidence_of_rows, of_evidence, of_messages, of_record, of_rows, trees_of_rows
 from domain.report import Report
 from domain.tree import Manifest
 
@@ -58,6 +58,7 @@ class Export:
             if (record := record_of(self._store, row)) is not None:
                 named |= of_record(record)
                 evidence |= {result.evidence for result in record.results if result.evidence}
+                named |= self._told_by_tools(record)
         for digest in evidence:
             if self._store.has(digest):
                 named |= of_evidence(self._store.get(digest))
@@ -67,6 +68,12 @@ class Export:
                     manifest = Manifest.decode(self._store.get(digest))
                     named |= {entry.digest for entry in manifest.entries if entry.digest}
         return named
+
+    def _told_by_tools(self, record: RoundRecord) -> set[str]:
+        """What roles were told by their tools, as far as the conversations are there."""
+        passes = record.audit.passes if record.audit else ()
+        stored = [result.messages for result in passes if result.messages and self._store.has(result.messages)]
+        return {digest for messages in stored for digest in of_messages(self._store.get(messages))}
 
     def _about(self) -> bytes:
         about: dict[str, JsonValue] = {
@@ -112,18 +119,20 @@ def attempt_folder(store: EvidenceStore, verdict: TrailRow) -> dict[str, bytes]:
     return {**folder_of(record, Report.model_validate_json(report), diff), "verdict.json": report}
 
 
-def edited(folder: Path, filed: Mapping[str, bytes]) -> Iterator[str]:
+def edited(store: EvidenceStore, verdict: TrailRow, filed: Mapping[str, bytes]) -> Iterator[str]:
     """What the folder that people open has otherwise than it was filed; nothing when it is as it was."""
+    key = (verdict.session, verdict.todo_id, verdict.attempt)
+    folder = store.place_of(*key).rstrip("/")
     for name, data in filed.items():
         try:
-            there = (folder / name).read_bytes()
-        except FileNotFoundError:
-            yield f"{folder / name} is missing"
-        except OSError as error:
-            yield f"{folder / name} cannot be read: {error.strerror}"
+            there = store.placed(*key, name)
+        except Unavailable as error:
+            yield f"{folder}/{name} cannot be read: {error.reason}"
         else:
-            if there != data:
-                yield f"{folder / name} is not what was filed: somebody edited it"
+            if there is None:
+                yield f"{folder}/{name} is missing"
+            elif there != data:
+                yield f"{folder}/{name} is not what was filed: somebody edited it"
 
 
 def _verdicts(rows: Sequence[TrailRow]) -> list[TrailRow]:

@@ -9,6 +9,8 @@ from typing import Any
 
 import psutil
 
+from adapters.processes import living
+
 
 @dataclass(frozen=True)
 class Process:
@@ -24,12 +26,7 @@ class Process:
 
     def find(self) -> psutil.Process | None:
         """The process, if it is still alive."""
-        try:
-            process = psutil.Process(self.pid)
-            alive = process.create_time() == self.created and process.status() != psutil.STATUS_ZOMBIE
-        except psutil.NoSuchProcess:
-            return None
-        return process if alive else None
+        return living(self.pid, self.created)
 
 
 @dataclass

@@ -19,10 +19,12 @@ from temporalio.service import RPCError
 from adapters.config.settings import Settings
 from adapters.masking.known import variables_with_secrets
 from domain.errors import Cause, Unavailable
+from domain.roles.models import key_variables
 from entrypoints import telemetry
-from entrypoints.client import RPC, RUNNING, connect, server_gone
+from entrypoints.client import RPC, connect
 from entrypoints.host_files import Files, HostState, Process
 from entrypoints.leftovers import end_leftovers
+from entrypoints.names import ROUNDS
 from entrypoints.spawning import shown, spawn
 from entrypoints.state_dir import prepare_state_dir
 
@@ -38,25 +40,26 @@ async def ensure_up(
     """The host of this state directory, started if there is none, once a worker polls. Raises `Unavailable`.
 
     `secrets` are variables that its worker needs as they are here, as far as they are set here. `begun` is a host that
-    was started just now.
+    was started just now. Keys of models that are set here and that its worker has not at all it gets, too, unless it is
+    at work: another command may have started it from a shell without them.
     """
     telemetry.require_extras(settings)
     files = Files(settings.state_dir)
     prepare_state_dir(settings.state_dir)
-    files.used.touch()
     deadline = time.monotonic() + UP_SECONDS
     spawned = begun
     while time.monotonic() < deadline:
+        files.used.touch()  # a host that takes its time to come up is waited for all the while
         state = files.alive()
         if state is not None and state.ready:
             differing = [name for name, value in shown(settings).items() if state.settings.get(name) != value]
             names = dict.fromkeys((*variables_with_secrets(settings), *secrets))
             differing += [f"secret {name}" for name in other_secrets(state, list(names))]
-            if not differing:
+            if not differing and not keys_lacking(state, settings):
                 return state
-            await _end_if_idle(settings, state, differing)
-            continue
-        if state is None and (spawned is None or spawned.poll() is not None):
+            if not await _end_if_idle(settings, state, differing) and not differing:
+                return state
+        elif state is None and (spawned is None or spawned.poll() is not None):
             if spawned is not None and spawned.returncode > 0:  # one that was killed is started again
                 raise _did_not_start(files)
             spawned = spawn(settings, files)
@@ -69,6 +72,13 @@ def other_secrets(state: HostState, names: Sequence[str]) -> list[str]:
     here = [name for name in names if name in os.environ]
     there = _environment(state) if here else {}
     return [name for name in here if there.get(name) != _lines_as_read(os.environ[name])]
+
+
+def keys_lacking(state: HostState, settings: Settings) -> list[str]:
+    """Which keys of models, of those set here, the host's worker has not at all."""
+    here = [name for name in key_variables(settings.agents) if os.environ.get(name, "").strip()]
+    there = _environment(state) if here else {}
+    return [name for name in here if not there.get(name, "").strip()]
 
 
 def _environment(state: HostState) -> dict[str, str]:
@@ -86,26 +96,52 @@ def _lines_as_read(value: str) -> str:
     return value.replace("\r\n", "\n").replace("\r", "\n")
 
 
-async def _end_if_idle(settings: Settings, state: HostState, differing: list[str]) -> None:
-    """A host with other settings would run the round otherwise than asked; it makes way unless it is at work."""
-    client = await connect(settings, state.address)
-    try:
-        running = (await client.count_workflows(RUNNING, rpc_timeout=RPC)).count
-    except RPCError as error:
-        raise server_gone(error) from error
-    if running:
+async def _end_if_idle(settings: Settings, state: HostState, differing: list[str]) -> bool:
+    """End it; False where it is at work and stays. With other settings it would run the round otherwise than asked.
+
+    Raises `Unavailable` where it is at work and something differs.
+    """
+    at_work = await _is_at_work(settings, state)
+    if at_work and differing:
         raise Unavailable(
             Cause.SERVER_UNAVAILABLE,
-            f"this project's host was started with another {', '.join(differing)}, and a round is running on it",
-            "wait for that round, or end the host (countersign down), then run it again",
+            f"this project's host was started with another {', '.join(differing)}, and it is at work",
+            "wait for the round or the worker command, or end the host (countersign down), then run it again",
         )
-    await take_down(settings)
+    if at_work is False:
+        await take_down(settings, state)
+    return not at_work
 
 
-async def take_down(settings: Settings) -> bool:
-    """End the host of this state directory, or what one that was killed left; whether there was anything to end."""
+async def _is_at_work(settings: Settings, state: HostState) -> bool | None:
+    """Whether a round or a worker command goes on, which a host does not make way in the middle of.
+
+    None where nobody can say: another command has had it make way, or it dies.
+    """
+    try:
+        client = await connect(settings, state.address)
+        rounds = (await client.count_workflows(ROUNDS, rpc_timeout=RPC)).count
+    except (RPCError, Unavailable):
+        return None
+    return bool(rounds) or _runs_a_worker_command(state)
+
+
+def _runs_a_worker_command(state: HostState) -> bool:
+    """The worker starts no other processes; ended in the middle, an agent would begin anew."""
+    worker = state.worker.find() if state.worker else None
+    try:
+        return bool(worker and worker.children())
+    except psutil.Error:  # it has just ended
+        return False
+
+
+async def take_down(settings: Settings, only: HostState | None = None) -> bool:
+    """End the host of this state directory, or what one that was killed left; whether there was anything to end.
+
+    `only`: that host and no other; one may have taken its place by now.
+    """
     state = Files(settings.state_dir).read()
-    if state is None:
+    if state is None or (only is not None and state.host != only.host):
         return False
     process = state.host.find()
     if process is None:

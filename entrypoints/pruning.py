@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import tempfile
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from functools import partial
-from typing import IO
+from typing import IO, Protocol
 
-from adapters.evidence.sweep import FolderSweep, Left
+from adapters.evidence.sweep import Left
 from domain.errors import Refused
 from domain.events import Actor, TrailEntry
 from domain.ports import EvidenceStore, Trail
@@ -25,6 +25,42 @@ SESSION = "system"
 
 _CHUNK = 1024 * 1024
 _SHORT = 15  # hexadecimal digits: 60 bits make the smallest whole number, half of what the digest as text takes
+
+
+class Sweep(Protocol):
+    """Finds and removes what is old in one store. Times are seconds since 1970. Raises `Unavailable`."""
+
+    def memos(self, since: float) -> Iterator[bytes]:
+        """What is remembered, as far as it was remembered or recalled at `since` or later."""
+        ...
+
+    def old_memos(self, before: float) -> Iterator[Left]:
+        """What nobody has remembered or recalled since `before`."""
+        ...
+
+    def old_blobs(self, before: float) -> Iterator[Left]:
+        """The blobs that nobody has put since `before`, sorted."""
+        ...
+
+    def attempts(self) -> Iterator[RoundKey]:
+        """Session, todo and attempt of every folder that people open."""
+        ...
+
+    def old_folders(self, before: float, of: Collection[RoundKey]) -> Iterator[Left]:
+        """The folders of these attempts in which nothing is newer than `before`."""
+        ...
+
+    def remove(self, left: Left, before: float) -> bool:
+        """Remove it, unless it was used after `before`; whether this did."""
+        ...
+
+    def restore(self) -> None:
+        """Put right what a process that died while removing has left."""
+        ...
+
+    def done(self) -> None:
+        """Nothing more is removed."""
+        ...
 
 
 class Kept:
@@ -60,7 +96,7 @@ class Kept:
 class Pruner:
     """One run over one store. `now` has a zone."""
 
-    def __init__(self, trail: Trail, store: EvidenceStore, sweep: FolderSweep, now: datetime) -> None:
+    def __init__(self, trail: Trail, store: EvidenceStore, sweep: Sweep, now: datetime) -> None:
         self._trail = trail
         self._store = store
         self._sweep = sweep
@@ -84,7 +120,10 @@ class Pruner:
                 return pruned
             pruned = pruned.model_copy(update={"list": self._store_list(listed)})
             self._record(pruned, actor)
-            spared = self._remove(listed, kept, limit.timestamp())
+            try:
+                spared = self._remove(listed, kept, limit.timestamp())
+            finally:
+                self._sweep.done()
         return pruned.model_copy(update={"spared": spared})
 
     def _refuse_foreign(self, state: State) -> None:
@@ -93,8 +132,8 @@ class Pruner:
         if stranger:
             raise Refused(
                 "foreign_evidence",
-                f"the evidence folder has {'/'.join(map(str, stranger))}, a round that this trail does not know",
-                "see that database_url and evidence_dir belong together; what another trail refers to is not removed",
+                f"the evidence store has {'/'.join(map(str, stranger))}, a round that this trail does not know",
+                "see that the database and the evidence belong together; what another trail refers to is not removed",
             )
 
     def _marked(self, released: frozenset[RoundKey], before: float) -> Kept:

@@ -4,35 +4,45 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from adapters.checkers.again import Again
-from adapters.snapshot.rules import rules_of
 from adapters.snapshot.snapshots import changed_inputs
+from adapters.snapshot.trusted import trusted
 from adapters.trail.chain import content_hash
 from domain.checks import BaseOutcome, CheckResult, Item, Outcome
 from domain.errors import Unavailable
 from domain.events import TrailRow
 from domain.filing import assemble
+from domain.flakes import standing
 from domain.messages import SHOWN, RoundRecord
 from domain.ports import EvidenceStore, Finding
 from domain.references import of_record, of_rows
-from domain.rejudge import Drift, Rejudged, decide_again, differences, of_evidence, of_folder, of_verdict, result_again
+from domain.rejudge import (
+    Drift,
+    Rejudged,
+    decide_again,
+    differences,
+    of_evidence,
+    of_folder,
+    of_passes,
+    of_verdict,
+    result_again,
+)
 from domain.rejudge import of_rows as drift_of_rows
-from domain.scope import assess
-from domain.tree import Dropped, Manifest
+from domain.suite.scripts import scripts_of
 from entrypoints import exporting
 
 
 class Rejudging:
-    """One decided round: its rows, the last of which is its verdict's, and the folder that people open."""
+    """One decided round: its rows, the last of which is its verdict's."""
 
-    def __init__(self, store: EvidenceStore, rows: Sequence[TrailRow], verdict: TrailRow, folder: Path) -> None:
+    def __init__(self, store: EvidenceStore, rows: Sequence[TrailRow], verdict: TrailRow) -> None:
         self._store = store
         self._rows = rows
         self._verdict = verdict
-        self._folder = folder
         self._damaged: dict[str, str] = {}
         self._drift: list[Drift] = []
         self._rederived: list[str] = []
@@ -52,7 +62,9 @@ class Rejudging:
                 self._get(digest)
             self._drift += of_verdict(row, record)
             self._drift += drift_of_rows(self._rows, record)
+            self._drift += of_passes(self._rows, record)
             results = tuple([await self._again(record, result) for result in record.results])
+            await self._audit(record)
             if not self._damaged:
                 self._documents(record)
                 decision = decide_again(record, results)
@@ -100,10 +112,11 @@ class Rejudging:
             self._compared.append(result.id)
             return result
         self._drift += of_evidence(record, result, body)
-        item, finding = Item.model_validate(body["item"]), Finding.model_validate(body["finding"])
-        outcome, code = await self._judged(result.id, body, item, finding)
-        base = await self._base(result)
-        again = result_again(result, finding, outcome, code, base)
+        found = await self._judged(result.id, body, record.input.order.verification.on_flaky == "pass")
+        again = result_again(result, found, found.outcome, found.code, found.base or await self._base(result))
+        if body.get("findings"):
+            outcomes = [Outcome(finding["outcome"]) for finding in body["findings"]]
+            again = again.model_copy(update={"outcomes": tuple(outcomes)})
         self._drift += differences("record", result, again, result.id)
         return again
 
@@ -119,27 +132,49 @@ class Rejudging:
             return BaseOutcome(
                 outcome=Outcome(str(row.payload.get("base_outcome"))), code=str(row.payload.get("base_code"))
             )
-        item, finding = Item.model_validate(body["item"]), Finding.model_validate(body["finding"])
-        outcome, code = await self._judged(f"{result.id} on the base", body, item, finding)
+        judged = await self._judged(f"{result.id} on the base", body)
         said = {"base_outcome": row.payload.get("base_outcome"), "base_code": row.payload.get("base_code")}
-        found = {"base_outcome": outcome.value, "base_code": code}
+        found = {"base_outcome": judged.outcome.value, "base_code": judged.code}
         self._drift += differences("row", said, found, f"base_compared/{row.sequence}")
-        return BaseOutcome(outcome=outcome, code=code, evidence=evidence)
+        return BaseOutcome(outcome=judged.outcome, code=judged.code, evidence=evidence)
 
-    async def _judged(self, name: str, body: dict[str, Any], item: Item, finding: Finding) -> tuple[Outcome, str]:
-        """Outcome and code by what was seen; by the finding itself where that does not tell."""
+    async def _judged(self, name: str, body: dict[str, Any], flaky_passes: bool = False) -> Finding:
+        """The finding that stands, with outcome and code by what was seen; of several runs, each is judged again."""
+        item = Item.model_validate(body["item"])
+        said = [Finding.model_validate(finding) for finding in body.get("findings") or [body["finding"]]]
+        judged = [await self._run_judged(name, body, item, finding) for finding in said]
+        (self._compared if None in judged else self._rederived).append(name)
+        found = [now or then for now, then in zip(judged, said, strict=True)]
+        for then, now in zip(said, found, strict=True):
+            self._drift += _differ(name, then, now)
+        stands = standing(found, flaky_passes=flaky_passes)
+        if len(found) > 1:
+            self._drift += _differ(name, standing(said, flaky_passes=flaky_passes), stands)
+            recorded = Finding.model_validate(body["finding"])
+            self._drift += differences("evidence", recorded, standing(said, flaky_passes=flaky_passes), name)
+        return stands
+
+    async def _run_judged(self, name: str, body: dict[str, Any], item: Item, finding: Finding) -> Finding | None:
+        """One run's finding by what was seen; None where that does not tell, and the finding has to be believed."""
         try:
             judged = await Again(self._store).judge(item, finding, str(body["tree"]))
         except Unavailable as error:
             self._damaged[name] = error.reason
-            judged = None
-        if judged is None:
-            self._compared.append(name)
-            return finding.outcome, finding.code
-        self._rederived.append(name)
-        said = {"outcome": finding.outcome.value, "code": finding.code}
-        self._drift += differences("evidence", said, {"outcome": judged[0].value, "code": judged[1]}, name)
-        return judged
+            return None
+        return finding.model_copy(update={"outcome": judged[0], "code": judged[1]}) if judged else None
+
+    async def _audit(self, record: RoundRecord) -> None:
+        """The auditor's word, by its stored answer and what that cites."""
+        if record.audit is None or record.scope is None or self._damaged:
+            return
+        from entrypoints.rejudging_audit import audit_again  # noqa: PLC0415 - only for rounds in which roles had a part
+
+        try:
+            self._drift += await audit_again(self._store, record, self._rows)
+        except Unavailable as error:
+            self._damaged["audit"] = error.reason
+        except ValidationError as error:
+            self._damaged["audit"] = f"what is stored as an answer is none: {error.error_count()} faults in its form"
 
     def _body(self, digest: str) -> dict[str, Any] | None:
         stored = self._get(digest)
@@ -151,20 +186,28 @@ class Rejudging:
         filed = exporting.attempt_folder(self._store, self._verdict)
         report = json.loads(filed["verdict.json"])
         self._drift += differences("report", report, assemble(record, self._store.get).report)
-        self._drift += of_folder(tuple(exporting.edited(self._folder, filed)))
+        self._drift += of_folder(tuple(exporting.edited(self._store, self._verdict, filed)))
 
     def _scope(self, record: RoundRecord) -> Iterator[Drift]:
         """What of the work was taken, by the order's scope as this version reads it."""
         frozen, scope, order = record.frozen, record.scope, record.input.order
         if frozen is None or scope is None:
             return
-        base, head = (Manifest.decode(self._store.get(digest)) for digest in (frozen.base, frozen.head))
-        dropped = tuple(Dropped.model_validate(entry) for entry in json.loads(self._store.get(frozen.dropped)))
-        tree, report = assess(base, head, dropped, rules_of(order.scope))
+        try:
+            tests = order.verification.tests
+            found_again = trusted(self._store.get, frozen, order.scope, tests, scripts_of(order))
+        except Unavailable as error:  # a new test was looked into, and an export may have no files
+            self._damaged["scope"] = error.reason
+            return
         said = scope.model_dump(mode="json", include={"tree", "violations", "changed_inputs"})
         found = {
-            "tree": tree.digest,
-            "violations": [violation.model_dump(mode="json") for violation in report.violations[:SHOWN]],
-            "changed_inputs": list(changed_inputs(base, head, tuple(order.environment.inputs))),
+            "tree": found_again.tree.digest,
+            "violations": [violation.model_dump(mode="json") for violation in found_again.report.violations[:SHOWN]],
+            "changed_inputs": list(changed_inputs(found_again.base, found_again.head, tuple(order.environment.inputs))),
         }
         yield from differences("record", said, found, "scope")
+
+
+def _differ(name: str, said: Finding, found: Finding) -> Iterator[Drift]:
+    one, other = ({"outcome": finding.outcome.value, "code": finding.code} for finding in (said, found))
+    return differences("evidence", one, other, name)

@@ -13,15 +13,17 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from adapters.config.settings import Settings
+from domain.claims.claim import Claim
 from domain.criteria import PrExists, PrMerged
 from domain.errors import Cause, Unavailable
 from domain.messages import Progress, RoundInput, RoundResult
 from domain.order import Order
 from domain.ports import Trail
+from domain.roles.models import key_variables
 from entrypoints.client import RoundHandle, connect, follow, pollers, result_of, server_gone, start_round
 from entrypoints.host_state import UP_SECONDS, Files, ensure_up
 from entrypoints.names import host_id
-from workflows.options import SANDBOX_QUEUE, WORKFLOWS_QUEUE, workspace_queue
+from workflows.options import ROLES_QUEUE, SANDBOX_QUEUE, WORKFLOWS_QUEUE, workspace_queue
 
 GITHUB_TOKENS = ("COUNTERSIGN_GITHUB_TOKEN", "GITHUB_TOKEN")
 RECONNECTS = 20
@@ -43,18 +45,33 @@ class Server:
         return f"{self.ui}/namespaces/{self.client.namespace}/workflows/{quote(workflow_id, safe='')}"
 
 
+@dataclass(frozen=True)
+class Work:
+    """What a round is about: an order, where it was read if it was, and what the worker says it did, if it does."""
+
+    order: Order
+    order_file: str = ""
+    claim: Claim | None = None
+
+
 def variables_of(order: Order) -> list[str]:
     """The variables that a round of `order` takes from its worker's environment: secrets, and GitHub's token."""
     asks_github = any(isinstance(criterion, PrExists | PrMerged) for criterion in order.acceptance_criteria)
     return [*order.environment.secrets, *(GITHUB_TOKENS if asks_github else ())]
 
 
-async def open_server(settings: Settings, secrets: Sequence[str] = (), begun: Popen[bytes] | None = None) -> Server:
-    """The configured server, else the embedded one, up if needed, with these secrets. Raises `Unavailable`."""
+async def open_server(
+    settings: Settings, secrets: Sequence[str] = (), begun: Popen[bytes] | None = None, *, roles: bool = False
+) -> Server:
+    """The configured server, else the embedded one, up if needed, with these secrets. Raises `Unavailable`.
+
+    With `roles` a worker has to be there that asks them.
+    """
     if not settings.remote:
         return await _open_embedded(settings, secrets, begun)
     client = await connect(settings)
-    for queue in (WORKFLOWS_QUEUE, workspace_queue(host_id()), SANDBOX_QUEUE):
+    of_roles = (ROLES_QUEUE,) if roles else ()
+    for queue in (WORKFLOWS_QUEUE, workspace_queue(host_id()), SANDBOX_QUEUE, *of_roles):
         if not await pollers(client, queue):
             raise Unavailable(
                 Cause.NO_WORKER,
@@ -80,21 +97,21 @@ async def _open_embedded(settings: Settings, secrets: Sequence[str], begun: Pope
 async def verify(
     settings: Settings,
     trail: Trail,
-    order: Order,
+    work: Work,
     started: Callable[[RoundInput, Server], None],
     seen: Callable[[Progress], None],
-    order_file: str = "",
     begun: Popen[bytes] | None = None,
 ) -> RoundResult:
-    """Start the next round of `order` and follow it to its end; cancelled, it cancels the round.
+    """Start the next round of `work` and follow it to its end; cancelled, it cancels the round.
 
     `begun` is the project's host, if it was started just now.
 
     A server or host that goes away is waited for, and started again when it is embedded: the round is durable.
     Raises `Unavailable` when it does not come back, or for what the round could not do.
     """
-    server = await open_server(settings, variables_of(order), begun)
-    request, _ = await start_round(server.client, trail, order, order_file)
+    needed = [*variables_of(work.order), *key_variables(settings.agents)]
+    server = await open_server(settings, needed, begun, roles=work.order.verification.asks_auditor)
+    request, _ = await start_round(server.client, trail, work.order, work.order_file, work.claim)
     started(request, server)
 
     async def silent() -> None:

@@ -14,6 +14,7 @@ from adapters.config.settings import Settings
 from adapters.masking.known import secrets_of
 from adapters.masking.masker import Masker
 from entrypoints.host_files import Files, Plan
+from entrypoints.role_models import require_models
 from entrypoints.state_dir import prepare_state_dir
 from entrypoints.temporal_binary import server_binary
 from workflows import attributes
@@ -21,11 +22,21 @@ from workflows import attributes
 PYTHON = (sys.executable, "-P")
 """Without the current directory on the import path: it may be a workspace, with modules of its worker's in it."""
 
+FAIR = (
+    "matching.enableFairness=true",
+    "matching.numTaskqueueReadPartitions=1",
+    "matching.numTaskqueueWritePartitions=1",
+)
+"""What makes the server let sessions take turns (docs/scaling.md). In several partitions each takes turns by itself."""
+
 PACKAGES = ("domain", "activities", "workflows", "adapters", "entrypoints")
 
 
 def begin(settings: Settings) -> subprocess.Popen[bytes] | None:
-    """Start the host unless one is alive, and wait for nothing: a command has more to import. Raises `Unavailable`."""
+    """Start the host unless one is alive, and wait for nothing: a command has more to import.
+
+    Raises `Unavailable`, and `Malformed` for models that could not be asked.
+    """
     files = Files(settings.state_dir)
     prepare_state_dir(settings.state_dir)
     files.used.touch()
@@ -33,7 +44,11 @@ def begin(settings: Settings) -> subprocess.Popen[bytes] | None:
 
 
 def spawn(settings: Settings, files: Files) -> subprocess.Popen[bytes]:
-    """Start a host, which ends at once where there is one. Raises `Unavailable` where there is no server to start."""
+    """Start a host, which ends at once where there is one.
+
+    Raises `Unavailable` where there is no server to start, `Malformed` for models that could not be asked.
+    """
+    require_models(settings)
     absolute = {name: str(getattr(settings, name)) for name in ("project", "state_dir", "evidence_dir")}
     environment = os.environ | {f"COUNTERSIGN_{name.upper()}": path for name, path in absolute.items()}
     plan = _plan(settings, files)
@@ -64,6 +79,7 @@ def _plan(settings: Settings, files: Files) -> Plan:
             *("server", "start-dev", "--ip", "127.0.0.1", "--log-level", "warn"),
             *("--port", "{port}", "--ui-port", "{ui_port}"),
             *("--db-filename", str(files.database), "--sqlite-pragma", "journal_mode=wal"),
+            *(f"--dynamic-config-value={setting}" for setting in FAIR),
             *("--namespace", settings.temporal_namespace),
             *known,
         ],

@@ -5,13 +5,22 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from domain.errors import Cause, Unavailable
+from domain.errors import Cause, Refused, Unavailable
+
+MARKER = "NOT-FOR-WORKERS"
+"""The one file that a worker command sees in a folder that is hidden from it (`adapters/workers`)."""
 
 FREE_BYTES = 64 * 1024 * 1024
 
 
 def prepare_state_dir(path: Path) -> None:
-    """Make the state directory, for its owner alone. Raises `Unavailable` when it cannot be, or its disk is full."""
+    """Make the state directory, for its owner alone. Raises `Unavailable` when it cannot be, or its disk is full.
+
+    Raises `Refused` within a worker command, from which it is hidden.
+    """
+    if (path / MARKER).exists():
+        reason = f"a worker command runs here, and {path} is hidden from it"
+        raise Refused("forbidden", reason, "write the claim where the brief says: COUNTERSIGN_BRIEF names it")
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

@@ -140,6 +140,12 @@ def start(settings: Settings) -> None:
         _tracing().start()
 
 
+def stop(settings: Settings) -> None:
+    """Send what was not sent yet; for a process that ends without `atexit`."""
+    if settings.otel:
+        _tracing().stop()
+
+
 def plugins(settings: Settings) -> list[SimplePlugin]:
     """What a client and its workers need for traces. Raises `Malformed` like `start`."""
     made: list[SimplePlugin] = _tracing().plugins() if settings.otel else []

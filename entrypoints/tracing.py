@@ -8,6 +8,7 @@ outcomes and codes only, and of an exception its type.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -20,7 +21,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from temporalio import activity, workflow
 from temporalio.client import Interceptor as ClientInterceptor
 from temporalio.client import OutboundInterceptor, StartWorkflowInput, WorkflowHandle
-from temporalio.contrib.opentelemetry import OpenTelemetryPlugin, create_tracer_provider
+from temporalio.contrib.opentelemetry import OpenTelemetryPlugin, ReplaySafeTracerProvider, create_tracer_provider
 from temporalio.plugin import SimplePlugin
 from temporalio.worker import (
     ActivityInboundInterceptor,
@@ -37,14 +38,24 @@ from entrypoints.observers import place_of
 
 SERVICE = "countersign"
 PREFIX = "countersign."
+LAST_SPANS_SECONDS = 3.0
 
 
 def start() -> None:
-    """Begin to export spans in the background; what is left goes out when the process ends."""
+    """Begin to export spans in the background; `stop` sends what is left."""
     named = {} if "OTEL_SERVICE_NAME" in os.environ else {"service.name": SERVICE}
     provider = create_tracer_provider(resource=Resource.create(named))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
+
+
+def stop() -> None:
+    """Send the spans that wait; a collector that does not take them within `LAST_SPANS_SECONDS` goes without."""
+    provider = trace.get_tracer_provider()
+    if isinstance(provider, ReplaySafeTracerProvider):
+        last = threading.Thread(target=provider.shutdown, daemon=True)  # by itself it tries for half a minute
+        last.start()
+        last.join(LAST_SPANS_SECONDS)
 
 
 def plugins() -> list[SimplePlugin]:

@@ -1,11 +1,15 @@
-"""Exports one history of a round a path, which `tests/replay` then replays: `make histories`.
+"""Exports one history a path of each workflow, which `tests/replay` then replays: `make histories`.
 
-Until the first tag, histories are exported anew when the workflow changes; afterwards it is `workflow.patched`.
+A new path of a round is an entry in `paths`, one of a session or todo a function in `tests/replay/ways.py`; what comes
+of it is a line in `tests/replay/results.py`, whose test fails without. `make histories ONLY=NAME` keeps only these.
+Until the first tag, histories are exported anew when a workflow changes; afterwards that is `workflow.patched`, and
+what was recorded before stays as it is.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +19,12 @@ from temporalio.testing import WorkflowEnvironment
 
 from domain.errors import Cause, Unavailable, WorkspaceRefused
 from domain.order import Order
+from domain.roles.results import PassResult
 from tests.fakes.evidence import MemoryStore
 from tests.fakes.trail import MemoryTrail
+from tests.replay.ways import SHORT_RUNS, WAYS, compact, continued
 from tests.workflow.conftest import FAILED, PASSED, House, Script, order_of, start_server, working
+from tests.workflow.scripted_role import APPROVED, CAPPED, LOOKED, Sayings, refused, wanting
 from workflows.options import WORKFLOWS_QUEUE
 from workflows.verification import VerificationWorkflow
 
@@ -51,15 +58,26 @@ def paths() -> dict[str, Way]:
         "set_up": Way(order_of("wo-8", environment=SET_UP, verification=both), Script()),
         "no_set_up": Way(order_of("wo-9", environment=SET_UP, verification=both), Script(setup=[_no_set_up()])),
         "cancelled": Way(order_of("wo-7", verification=both), Script(seconds={"tests": 60.0}), cancel_at="tests"),
+        "audited": Way(order_of("wo-10", verification=both), _audited(_meddling(), APPROVED)),
+        "tests_wanted": Way(order_of("wo-11", verification=both), _audited(wanting("tests"), LOOKED, APPROVED)),
+        "cost_cap": Way(order_of("wo-12", verification=both), _audited(LOOKED, CAPPED)),
     }
 
 
-async def main() -> None:
-    """Run every path on a real server and keep what it recorded."""
+async def main(only: str) -> None:
+    """Run every path on a real server and keep what it recorded; with `only`, what has that in its name."""
     HISTORIES.mkdir(exist_ok=True)
+    found: dict[str, str] = {}
     async with await start_server() as server:
         for name, path in paths().items():
-            (HISTORIES / f"{name}.json").write_text(await _history(server, path))
+            found[name] = await _history(server, path)
+        for way in WAYS:
+            found |= await way(server)
+    async with await start_server(SHORT_RUNS) as server:
+        found |= await continued(server)
+    for name, history in found.items():
+        if only in name:
+            (HISTORIES / f"{name}.json").write_text(history)
 
 
 async def _history(server: WorkflowEnvironment, path: Way) -> str:
@@ -77,7 +95,15 @@ async def _history(server: WorkflowEnvironment, path: Way) -> str:
             await handle.result()
         except WorkflowFailureError:
             assert path.cancel_at, "only the cancelled round fails"
-        return (await handle.fetch_history()).to_json() + "\n"
+        return compact(await handle.fetch_history())
+
+
+def _audited(*passes: PassResult) -> Script:
+    return Script(auditor=Sayings(list(passes)))
+
+
+def _meddling() -> PassResult:
+    return LOOKED.model_copy(update={"refused": refused("Write")})
 
 
 def _no_image() -> Unavailable:
@@ -89,4 +115,4 @@ def _no_set_up() -> Unavailable:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else ""))

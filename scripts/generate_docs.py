@@ -6,9 +6,10 @@ import json
 import re
 from pathlib import Path
 
-from domain.event_page import page
+from domain import event_page, lifecycle_page
 from domain.report import Report
-from entrypoints.cli.graph import mermaid, svg
+from entrypoints.cli.drawing import mermaid, svg
+from entrypoints.cli.graph import boxes_of_round
 from workflows.dag import in_order
 from workflows.verification import NODES
 
@@ -25,13 +26,14 @@ def main() -> None:
 
 def generated() -> dict[Path, str]:
     """Every generated file and what it should hold."""
-    nodes = in_order(NODES)
+    boxes = boxes_of_round(in_order(NODES))
     readme = ROOT / "README.md"
     return {
         ROOT / "docs" / "report.schema.json": json.dumps(Report.model_json_schema(), indent=2) + "\n",
-        ROOT / "docs" / "events.md": page(),
-        ROOT / "docs" / "dag.svg": svg(nodes) + "\n",
-        readme: PICTURE.sub(lambda _: f"```mermaid\n{mermaid(nodes)}\n```", readme.read_text()),
+        ROOT / "docs" / "events.md": event_page.page(),
+        ROOT / "docs" / "lifecycle.md": lifecycle_page.page(),
+        ROOT / "docs" / "dag.svg": svg(boxes) + "\n",
+        readme: PICTURE.sub(lambda _: f"```mermaid\n{mermaid(boxes)}\n```", readme.read_text()),
     }
 
 

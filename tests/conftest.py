@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]  # xdist has no types
 
 from tests.postgres import Cluster
+
+# How long an example takes by the clock is the machine's business: what has to be quick has a test that says so.
+clockless: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("same", derandomize=True, **clockless)
+hypothesis.settings.register_profile("search", **clockless)
+# `make long` looks for new examples, `make test` has the same each time
+hypothesis.settings.load_profile("search" if "COUNTERSIGN_SEARCH" in os.environ else "same")
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +33,10 @@ def postgres_cluster() -> Iterator[Cluster]:
 
 
 ONE_AFTER_ANOTHER = dict.fromkeys(
-    ("test_environment.py", "test_setup.py", "test_real_projects.py", "test_init.py", "test_masked_rounds.py"),
+    (
+        *("test_environment.py", "test_setup.py", "test_real_projects.py", "test_init.py", "test_masked_rounds.py"),
+        *("test_structured_pytest_plugins.py", "test_catalogue.py"),
+    ),
     "set-up images",
 )
 """Files that look at the same images of the engine, so that no two of them may run at once."""

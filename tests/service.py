@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from domain.criteria import Criterion
 from domain.errors import Unavailable
 from domain.order import Resources
 from domain.ports import CheckContext, Finding
+from tests.listening import listening
 
 CRITERION: TypeAdapter[Any] = TypeAdapter(Criterion)
 CONTEXT = CheckContext(round="round/s/t/1", tree="0" * 64, image="", resources=Resources())
@@ -89,18 +90,11 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
 @contextmanager
 def serving() -> Iterator[Service]:
     service = Service()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(service))
-    server.daemon_threads = True
-    service.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield service
-    finally:
-        service.hang.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with listening(_handler(service)) as service.port:
+        try:
+            yield service
+        finally:
+            service.hang.set()
 
 
 def item(type: str, params: dict[str, Any], limit: float) -> Item:

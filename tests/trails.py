@@ -16,7 +16,7 @@ from domain.errors import Cause, Unavailable
 from domain.events import Actor, TrailEntry
 from domain.ports import Trail
 from domain.read_model import State
-from domain.todo import TodoStatus
+from domain.status import TodoStatus
 from tests.fakes.trail import Memory, MemoryTrail
 from tests.postgres import Cluster
 
@@ -36,7 +36,7 @@ class Place(Protocol):
 CHANGED_VIEWS = (
     "UPDATE todos SET status = 'verified'",
     "DELETE FROM sessions",
-    "INSERT INTO sessions VALUES ('ghost', 'running', '2026-01-15T12:00:00.000000Z', NULL)",
+    "INSERT INTO sessions (session, status, created_at) VALUES ('ghost', 'running', '2026-01-15T12:00:00.000000Z')",
 )
 """What somebody with a shell does to the read model; nothing keeps them from it."""
 

@@ -30,7 +30,7 @@ PROBE_IMAGE = "python"
 class Environment:
     """The images of one round, each None until it was asked for, or why there is none.
 
-    `recorded_id` is the engine's id of the image that the trail last named.
+    `recorded_id` is the engine's id of the image that the trail last named; `installed` is what was set up on it.
     """
 
     def __init__(self, order: Order, items: Iterable[Item], trail: RoundTrail) -> None:
@@ -40,6 +40,7 @@ class Environment:
         self.image: Image | Unavailable | None = None
         self.probe_image: Image | Unavailable | None = None
         self.recorded_id = ""
+        self.installed: SetupInput | None = None
 
     def why_not(self, item: Item) -> Unavailable | None:
         """What keeps `item` from being run, as far as images go."""
@@ -93,6 +94,7 @@ class Environment:
             self.image = outside_error(error)
             await self._trail.record("environment_set_up", SYSTEM, {"error": self.image.reason})
             return "could_not_run", self.image.reason
+        self.installed = request
         return await self._ready("environment_set_up", self.image)
 
     async def _ready(

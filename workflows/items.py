@@ -45,7 +45,7 @@ class ItemRuns:
         failed = [
             item
             for item in items
-            if item.needs_sandbox and item.id in self.results and self.results[item.id].outcome is Outcome.FAILED
+            if item.needs_sandbox and item.id in self.results and _of_unknown_origin(self.results[item.id])
         ]
         if not failed or isinstance(trees, Unavailable):
             return "done", "nothing to compare"
@@ -63,7 +63,7 @@ class ItemRuns:
     async def _run_item(self, item: Item, trees: Trees | Unavailable) -> None:
         self._board.item(item, "running")
         await self._trail.record("check_started", HARNESS, {"check": item.id})
-        result = await self._observe(item, trees)
+        result = await self.observe(item, trees)
         self.results[item.id] = result
         await self._trail.record(
             "check_completed",
@@ -77,30 +77,38 @@ class ItemRuns:
                 "duration_ms": result.duration_ms,
                 "required": result.required,
                 "evidence": result.evidence,
+                "outcomes": list(result.outcomes),
+                "control": result.control.outcome if result.control else None,
+                "base_outcome": result.base_outcome,
             },
         )
         self._board.item(item, result.outcome.value, result.text)
 
-    async def _observe(self, item: Item, trees: Trees | Unavailable) -> CheckResult:
-        """The item's result, whatever became of the nodes before it and of the activity."""
+    async def observe(self, item: Item, trees: Trees | Unavailable) -> CheckResult:
+        """The item's result now, whatever became of the nodes before it and of the activity; it is kept nowhere."""
         if isinstance(trees, Unavailable):
             return unavailable(item, trees)
         if missing := self._environment.why_not(item):
             return unavailable(item, missing)
-        request = self._input(item, trees.scope.tree, trees)
+        request = self.input(item, trees.scope.tree, trees, controls=True)
         retries = self._order.safeguards.tool_retries
         try:
             return await workflow.execute_activity_method(
                 CheckActivities.run,
                 request,
                 summary=f"{item.id}: {item.label}"[:180],
-                **options.check(item.criterion.timeout, retries),
+                **options.check(
+                    item.criterion.timeout, retries, item.runs * (1 + request.retries), begun=bool(self.results)
+                ),
             )
         except ActivityError as error:
             return unavailable(item, outside_error(error))
 
-    def _input(self, item: Item, tree: str, trees: Trees) -> CheckInput:
+    def input(self, item: Item, tree: str, trees: Trees, *, controls: bool) -> CheckInput:
+        """What an activity has to know to run `item` on `tree`. `controls`: whether the check is examined, too."""
         image, probe_image = self._environment.image, self._environment.probe_image
+        verification = self._order.verification
+        again = verification.retries_on_failure if controls and item.criterion.required else 0
         return CheckInput(
             session=self._round.session,
             todo=self._round.todo,
@@ -114,6 +122,17 @@ class ItemRuns:
             probe_image=probe_image.id if isinstance(probe_image, Image) else "",
             commits=trees.frozen.commits,
             secrets=tuple(self._order.environment.secrets),
+            base="" if tree == trees.base else trees.base,
+            trusted=trees.scope.trusted,
+            build_rules=trees.scope.build_rules,
+            doctests=trees.scope.doctests if tree == trees.scope.tree else "",
+            order_files=trees.frozen.order_files,
+            retries=again,
+            flaky_passes=verification.on_flaky == "pass",
+            controls=controls,
+            reference=image.reference if isinstance(image, Image) else "",
+            set_up=self._environment.installed,
+            probe_reference=probe_image.reference if isinstance(probe_image, Image) else "",
         )
 
     async def _compare(self, item: Item, trees: Trees) -> None:
@@ -138,15 +157,20 @@ class ItemRuns:
         self._board.item(item, result.outcome.value, result.text)
 
     async def _observe_on_base(self, item: Item, result: CheckResult, trees: Trees) -> BaseOutcome | None:
-        if trees.scope.tree == trees.frozen.base:
+        if trees.scope.tree == trees.base:
             return BaseOutcome(outcome=result.outcome, code=result.code, evidence=result.evidence)
         try:
             return await workflow.execute_activity_method(
                 CheckActivities.run_on_base,
-                self._input(item, trees.frozen.base, trees),
+                self.input(item, trees.base, trees, controls=False),
                 summary=f"{item.id} on the base: {item.label}"[:180],
-                **options.check(item.criterion.timeout, self._order.safeguards.tool_retries),
+                **options.check(item.criterion.timeout, self._order.safeguards.tool_retries, item.runs, begun=True),
             )
         except ActivityError as error:
             workflow.logger.warning("%s could not be run on the base: %s", item.id, outside_error(error))
             return None
+
+
+def _of_unknown_origin(result: CheckResult) -> bool:
+    """Whether it failed and nobody knows yet what the base comes to."""
+    return result.outcome is Outcome.FAILED and result.base_outcome is None

@@ -5,6 +5,7 @@ Source: DESIGN 4 "snapshot" and "scope".
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ with workflow.unsafe.imports_passed_through():
     from domain.errors import Unavailable, WorkspaceRefused
     from domain.events import SYSTEM
     from domain.messages import FreezeInput, Frozen, NodeStatus, RoundInput, ScopeInput, ScopeResult
+    from domain.suite.scripts import scripts_of
     from workflows import options
     from workflows.trail import RoundTrail
 
@@ -30,6 +32,11 @@ class Trees:
     frozen: Frozen
     scope: ScopeResult
 
+    @property
+    def base(self) -> str:
+        """The digest of what stands for the base when something is run: with the order's own tests."""
+        return self.scope.base or self.frozen.base
+
 
 class Freezing:
     """The trees of one round, as far as there are any. `refused`: why the worker's tree was not taken."""
@@ -37,7 +44,8 @@ class Freezing:
     def __init__(self, request: RoundInput, items: Iterable[Item], trail: RoundTrail) -> None:
         self._round = request
         self._order = request.order
-        self._commits = any(isinstance(item.criterion, GitCommitExists) for item in items)
+        asks = request.order.verification.asks_auditor
+        self._commits = asks or any(isinstance(item.criterion, GitCommitExists) for item in items)
         self._trail = trail
         self._missing: Unavailable | None = None
         self.frozen: Frozen | None = None
@@ -56,6 +64,8 @@ class Freezing:
     async def freeze(self) -> tuple[NodeStatus, str]:
         """Copy the workspace and its base, by path, into the store."""
         order = self._order
+        if self._round.frozen is not None:
+            return await self._take(self._round.frozen, "frozen with the claim: ")
         assert order.base is not None, "adapters/config refuses an order without a base"
         request = FreezeInput(
             round=self._round.workflow_id,
@@ -64,9 +74,11 @@ class Freezing:
             include=tuple(order.snapshot.include),
             commits=self._commits,
             secrets=tuple(order.environment.secrets),
+            order_folder=posixpath.dirname(self._round.order_file),
+            order_files=order.files_beside,
         )
         try:
-            self.frozen = frozen = await workflow.execute_activity_method(
+            frozen = await workflow.execute_activity_method(
                 SnapshotActivities.freeze,
                 request,
                 summary=f"freeze {order.workspace}",
@@ -74,8 +86,12 @@ class Freezing:
             )
         except ActivityError as error:
             return await self._not_frozen(domain_error(error))
+        return await self._take(frozen)
+
+    async def _take(self, frozen: Frozen, how: str = "") -> tuple[NodeStatus, str]:
+        self.frozen = frozen
         await self._trail.record("snapshot_frozen", SYSTEM, {"head": frozen.head, "base": frozen.base})
-        return "done", f"{frozen.head_files} files, {frozen.head_bytes / 1e6:.1f} MB"
+        return "done", f"{how}{frozen.head_files} files, {frozen.head_bytes / 1e6:.1f} MB"
 
     async def _not_frozen(self, why: Unavailable | WorkspaceRefused) -> tuple[NodeStatus, str]:
         await self._trail.record("snapshot_frozen", SYSTEM, {"error": why.reason})
@@ -96,6 +112,9 @@ class Freezing:
                     frozen=self.frozen,
                     scope=self._order.scope,
                     inputs=tuple(self._order.environment.inputs),
+                    tests=tuple(self._order.verification.tests),
+                    builds=bool(self._order.environment.build),
+                    scripts=scripts_of(self._order),
                 ),
                 summary="base plus in-scope changes",
                 **options.ASSESS,
@@ -118,6 +137,7 @@ class Freezing:
                 "violations": [violation.path for violation in scope.violations],
                 "changed_inputs": list(scope.changed_inputs),
                 "report": scope.report,
+                "dropped_paths": [{"path": d.path, "reason": d.reason} for d in scope.dropped if not d.usual],
             },
         )
         if scope.violations_total:

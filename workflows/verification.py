@@ -21,10 +21,12 @@ with workflow.unsafe.imports_passed_through():
         CheckResult,
         items_of,
     )
-    from domain.decision import Decision, Policy, RoundOutcome, decide
+    from domain.claims.claim import Contradiction
+    from domain.decision import Counters, Decision, Policy, RoundOutcome, decide
     from domain.errors import Unavailable
-    from domain.events import HARNESS, SYSTEM
+    from domain.events import AUDITOR, HARNESS, SYSTEM
     from domain.facts import facts_of
+    from domain.life import FollowUpAnswer
     from domain.messages import (
         FiledReport,
         Image,
@@ -35,15 +37,20 @@ with workflow.unsafe.imports_passed_through():
         RoundRecord,
         RoundResult,
     )
-    from domain.notices import notices_of
+    from domain.notices import notices_of, notices_on_programs
     from domain.order import Order
     from domain.read_model import RoundView, standing
-    from domain.todo import AFTER_A_ROUND, ReviewStatus, RoundStatus, TodoStatus
+    from domain.roles import course
+    from domain.roles.results import AuditRecord
+    from domain.status import AFTER_A_ROUND, ReviewStatus, RoundStatus, TodoStatus
     from workflows import dag, options
+    from workflows.auditing import Auditing
     from workflows.board import Board
+    from workflows.contradicted import contradicted
     from workflows.dag import Node
     from workflows.environment import Environment
     from workflows.items import ItemRuns
+    from workflows.probe import Probe
     from workflows.telemetry import round_ended
     from workflows.trail import RoundTrail
     from workflows.trees import Freezing
@@ -56,9 +63,11 @@ NODES = (
     Node("criteria", ("scope", "setup"), "acceptance criteria"),
     Node("checks", ("scope", "setup"), "checks in containers"),
     Node("base", ("criteria", "checks"), "what failed, once more on the base"),
-    Node("decide", ("base",), "the verdict"),
+    Node("probe", ("base",), "do the checks test the change?"),
+    Node("auditor", ("probe",), "the auditor's word, where one is asked"),
+    Node("decide", ("auditor",), "the verdict"),
 )
-"""A round, as a table. Roles join it here."""
+"""A round, as a table. Further roles join it here."""
 
 
 def nodes_of(order: Order) -> tuple[Node, ...]:
@@ -79,7 +88,7 @@ class VerificationWorkflow:
         """State before the first task: a query may come in it."""
         self._round = request
         self._order = request.order
-        self._items = items_of(request.order)
+        self._items = items_of(request.order, request.widen)
         self._nodes = nodes_of(request.order)
         self._started_at = workflow.now()
         self._trail = RoundTrail(request)
@@ -87,6 +96,9 @@ class VerificationWorkflow:
         self._freezing = Freezing(request, self._items, self._trail)
         self._environment = Environment(self._order, self._items, self._trail)
         self._runs = ItemRuns(request, self._trail, self._board, self._environment)
+        self._probe = Probe(request, self._trail, self._runs)
+        self._auditing = Auditing(request, self._items, self._trail, self._runs)
+        self._contradictions: tuple[Contradiction, ...] = ()
         self._result: RoundResult | None = None
         self._status = RoundStatus.RUNNING
         self._filed = FiledReport(report="")
@@ -106,7 +118,7 @@ class VerificationWorkflow:
                     "title": self._order.title,
                     "domain": self._order.domain,
                 },
-                after=standing(TodoStatus.CLAIMED, ReviewStatus.AUDITING),
+                after=self._standing(TodoStatus.CLAIMED, ReviewStatus.AUDITING),
             )
             await dag.run(self._nodes, self._run_node)
         except (Exception, asyncio.CancelledError) as error:
@@ -115,8 +127,8 @@ class VerificationWorkflow:
                     "verification_cancelled",
                     SYSTEM,
                     {"reason": "cancelled by the caller"},
-                    before=standing(TodoStatus.CLAIMED, ReviewStatus.AUDITING),
-                    after=standing(TodoStatus.CLAIMED, ReviewStatus.NOT_REQUESTED),
+                    before=self._standing(TodoStatus.CLAIMED, ReviewStatus.AUDITING),
+                    after=self._standing(TodoStatus.CLAIMED, ReviewStatus.NOT_REQUESTED),
                 )
                 self._status = RoundStatus.CANCELLED
                 round_ended("cancelled")
@@ -128,6 +140,11 @@ class VerificationWorkflow:
         assert self._result is not None, "the decide node sets the result"
         round_ended(self._result.decision.outcome.value, self._in_order())
         return self._result
+
+    @workflow.signal(name="answered")
+    def hear_answer(self, answer: FollowUpAnswer) -> None:
+        """What the worker answers the auditor, or that nobody does: from the todo."""
+        self._auditing.hear(answer)
 
     @workflow.query
     def progress(self) -> Progress:
@@ -169,6 +186,8 @@ class VerificationWorkflow:
             "criteria": self._criteria,
             "checks": self._checks,
             "base": self._compare_with_base,
+            "probe": self._examine,
+            "auditor": self._audit,
             "decide": self._decide,
         }
         self._board.node(node, "running")
@@ -192,27 +211,25 @@ class VerificationWorkflow:
             return "done", "nothing to compare"
         return await self._runs.compare(self._items, self._freezing.trees)
 
+    async def _examine(self) -> tuple[NodeStatus, str]:
+        trees = None if self._freezing.refused else self._freezing.trees
+        if trees is None or isinstance(trees, Unavailable):
+            return "done", "no tree to examine"
+        return await self._probe.run(self._items, self._runs.results, trees)
+
+    async def _audit(self) -> tuple[NodeStatus, str]:
+        results, scope, probe = self._in_order(), self._freezing.scope, self._probe.seen
+        self._contradictions = await contradicted(self._round, results, scope, self._trail)
+        if why_not := course.unasked(self._order, scope, results, probe):
+            return "done", why_not
+        trees = self._freezing.trees
+        assert not isinstance(trees, Unavailable), "there is a scope"
+        return await self._auditing.run(trees, results, self._contradictions)
+
     async def _decide(self) -> tuple[NodeStatus, str]:
-        scope, results, unknown = self._freezing.scope, self._in_order(), self._unknown()
-        refused = str(self._freezing.refused or "")
-        decision = decide(facts_of(self._order, scope, results, refused, unknown), Policy.of(self._order))
-        ended_at = workflow.now()
-        image = self._environment.image
-        record = RoundRecord(
-            input=self._round,
-            started_at=self._started_at,
-            ended_at=ended_at,
-            frozen=self._freezing.frozen,
-            scope=scope,
-            image=image if isinstance(image, Image) else None,
-            results=results,
-            refused=refused,
-            unknown=unknown,
-            decision=decision,
-            notices=notices_of(self._order, self._round.order_file, self._freezing.frozen),
-            head_sequence=self._trail.head.sequence if self._trail.head else 0,
-            head_hash=self._trail.head.hash if self._trail.head else "",
-        )
+        results = self._in_order()
+        record = self._record(results)
+        decision = record.decision
         filed = await workflow.execute_activity_method(
             ReportActivities.file, record, summary=f"report: {decision.verdict}", **options.REPORT
         )
@@ -230,7 +247,7 @@ class VerificationWorkflow:
         status, review = AFTER_A_ROUND[decision.outcome]
         await self._trail.record(
             "audit_completed",
-            HARNESS,
+            AUDITOR if _judged(record.audit) else HARNESS,
             {
                 "result": decision.verdict,
                 "outcome": decision.outcome,
@@ -240,16 +257,66 @@ class VerificationWorkflow:
                 "record": filed.record,
                 "report": filed.report,
             },
-            before=standing(TodoStatus.CLAIMED, ReviewStatus.AUDITING),
-            after=standing(status, review),
+            before=self._standing(TodoStatus.CLAIMED, ReviewStatus.AUDITING),
+            after=self._standing(status, review),
         )
         self._filed = filed
         self._status = RoundStatus.DECIDED
-        self._result = RoundResult(decision=decision, report=filed.report)
+        not_passed = tuple(result.id for result in results if result.required and not result.passed)
+        self._result = RoundResult(
+            decision=decision,
+            report=filed.report,
+            retry_context=filed.retry_context,
+            not_passed=not_passed,
+            passed=not not_passed and record.scope is not None and not record.scope.violations_total,
+            timed_out=any(result.code == "verification_timeout" for result in results),
+        )
         workflow.upsert_search_attributes([options.REVIEW_ATTRIBUTE.value_set(review)])
         why = "; ".join(reason.text for reason in decision.reasons)
         self._board.decided(decision.outcome.value, why)
         return _node_status(decision), why
+
+    def _standing(self, status: TodoStatus, review: ReviewStatus) -> dict[str, JsonValue]:
+        """Where the todo stands, for a row; nothing where the todo has a workflow of its own, which says it itself."""
+        return {} if self._round.todo_workflow else standing(status, review)
+
+    def _record(self, results: tuple[CheckResult, ...]) -> RoundRecord:
+        """Everything the round came to, and the decision that follows from it."""
+        scope, unknown, probe = self._freezing.scope, self._unknown(), self._probe.seen
+        refused, record = str(self._freezing.refused or ""), self._auditing.record
+        audit = record.audit if record else None
+        facts = facts_of(self._order, scope, results, refused, unknown, probe, self._round.authored, audit=audit)
+        image = self._environment.image
+        return RoundRecord(
+            input=self._round,
+            started_at=self._started_at,
+            ended_at=workflow.now(),
+            frozen=self._freezing.frozen,
+            scope=scope,
+            image=image if isinstance(image, Image) else None,
+            results=results,
+            refused=refused,
+            unknown=unknown,
+            decision=decide(facts, Policy.of(self._order), Counters(inconclusive=self._round.inconclusive)),
+            notices=self._notices(results),
+            head_sequence=self._trail.head.sequence if self._trail.head else 0,
+            head_hash=self._trail.head.hash if self._trail.head else "",
+            probe=probe,
+            contradictions=self._contradictions,
+            audit=record,
+        )
+
+    def _notices(self, results: tuple[CheckResult, ...]) -> tuple[str, ...]:
+        changed = [change.path for change in self._freezing.scope.changed] if self._freezing.scope else []
+        return notices_on_programs(self._order, changed) + notices_of(
+            self._order,
+            self._round.order_file,
+            self._freezing.frozen,
+            results,
+            alone=not self._round.todo_workflow,
+            audited=not self._auditing.unconfigured,
+            scripted=self._auditing.scripted,
+        )
 
     def _unknown(self) -> str:
         """Why there is no tree to speak of, when there is none for a cause outside the worker's tree."""
@@ -274,6 +341,11 @@ class VerificationWorkflow:
             )
         except ActivityError as error:
             workflow.logger.warning("the sealed tree could not be removed yet: %s", error.cause)
+
+
+def _judged(record: AuditRecord | None) -> bool:
+    """Whether an auditor has a word on the work."""
+    return record is not None and record.audit is not None and record.audit.outcome in course.JUDGED
 
 
 def _node_status(decision: Decision) -> NodeStatus:

@@ -9,26 +9,20 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from adapters.checkers import api_response, http_response, python_call
-from adapters.checkers.cli_io import CaseResult
+from adapters.checkers import api_response, http_response, pytest_check, python_call
+from adapters.checkers.cli_io import CaseResult, all_cases
 from adapters.checkers.commands import judge_output
 from adapters.checkers.files import FileContainsChecker, FileExistsChecker
 from adapters.checkers.git_commits import GitCommitExistsChecker
 from adapters.checkers.remote import Answer
 from domain.checks import Item, Observation, Outcome, classify
-from domain.criteria import (
-    ApiResponse,
-    CliIo,
-    CommandExitZero,
-    CommandOutput,
-    FileContains,
-    FileExists,
-    GitCommitExists,
-    HttpResponse,
-    PythonCall,
-)
+from domain.command_criteria import CliIo, CommandExitZero, CommandOutput, Pytest
+from domain.controls import ControlRuns, judge
+from domain.criteria import ApiResponse, FileContains, FileExists, GitCommitExists, HttpResponse
 from domain.order import Resources
 from domain.ports import CheckContext, EvidenceStore, Finding, Served
+from domain.python_criteria import PythonCall
+from domain.suite import doctests
 
 Outcomes = tuple[Outcome, str]
 """An outcome and its code."""
@@ -53,16 +47,18 @@ class Again:
         criterion = item.criterion
         observed = _observation(finding.seen.get("observation"))
         if isinstance(criterion, CommandExitZero) and observed:
-            return classify(observed, criterion.timeout)[:2]
+            return _with_its_control(criterion, observed, finding.seen)
+        if isinstance(criterion, Pytest):
+            return pytest_check.again(criterion, finding)
         if finding.code in _TIMED:
             return None
         match criterion:
             case CommandOutput() if observed:
                 return (await judge_output(observed, criterion.params, _least(criterion.timeout)))[:2]
             case PythonCall() if observed:
-                return python_call.judge(criterion.params, observed, criterion.timeout)[0][:2]
+                return python_call.judge_again(criterion, finding.seen)
             case CliIo():
-                return await _cases(criterion, finding.seen.get("cases"))
+                return await _cases(criterion, finding.seen)
             case HttpResponse() if "probe" in finding.seen:
                 return await _served(criterion, finding.seen)
             case ApiResponse() if isinstance(finding.seen.get("answer"), dict):
@@ -86,19 +82,30 @@ class Again:
         return found.outcome, found.code
 
 
-async def _cases(criterion: CliIo, stored: Any) -> Outcomes | None:
+def _with_its_control(criterion: CommandExitZero, observed: Observation, seen: dict[str, Any]) -> Outcomes:
+    verdict, stored, lost = classify(observed, criterion.timeout)[:2], seen.get("control"), seen.get("lost")
+    if verdict[0] is Outcome.PASSED and isinstance(lost, dict) and (without := doctests.verdict(lost)):
+        return without[:2]
+    if verdict[0] is not Outcome.PASSED or not isinstance(stored, dict):
+        return verdict
+    objection = judge(ControlRuns.model_validate(stored))[1]
+    return objection[:2] if objection else verdict
+
+
+async def _cases(criterion: CliIo, seen: dict[str, Any]) -> Outcomes | None:
     """The first case that did not pass, each judged again."""
-    if not isinstance(stored, list):
+    if not isinstance(seen.get("cases"), list):
         return None
-    results = [CaseResult.model_validate(case) for case in stored]
+    results = [CaseResult.model_validate(case) for case in seen["cases"]]
+    asked = all_cases(criterion, seen)
     for result in results:
         outcome, code = result.outcome, result.code
         if result.observation and code not in _TIMED:
-            case = criterion.params.cases[result.case - 1]
+            case = asked[result.case - 1]
             outcome, code, _ = await judge_output(result.observation, case, _least(criterion.timeout))
         if outcome is not Outcome.PASSED:
             return outcome, code
-    whole = len(results) == len(criterion.params.cases)
+    whole = len(results) == len(asked)
     return (Outcome.PASSED, "ok") if whole else (Outcome.FAILED, "cases_missing")
 
 

@@ -15,6 +15,7 @@ from domain.criteria import ApiResponseParams, HttpResponseParams
 
 SHOWN = 200  # characters of a body in a text
 BEFORE = 40  # of them before the first difference
+SHOWN_STEPS = 8  # of where a difference is, the last ones
 
 Expected = HttpResponseParams | ApiResponseParams
 Verdict = tuple[Outcome, str, str]
@@ -101,22 +102,23 @@ def mismatch(expected: Any, seen: Any) -> str | None:
     Otherwise where the first difference is, what was expected there and what was seen.
     """
     todo: list[tuple[Any, Any, Path]] = [(expected, seen, ())]
+    before = SHOWN_STEPS - 1  # a whole path for each value makes a deep document take the square of its depth
     while todo:
         wanted, got, path = todo.pop()
         if isinstance(wanted, dict) and isinstance(got, dict):
             missing = next((key for key in wanted if key not in got), None)
             if missing is not None:
                 return f"{_at(path)} has no key {plain_data.shown(missing)}: seen {plain_data.shown(got)}"
-            todo += [(value, got[key], (*path, key)) for key, value in reversed(wanted.items())]
+            todo += [(value, got[key], (*path[-before:], key)) for key, value in reversed(wanted.items())]
         elif isinstance(wanted, list) and isinstance(got, list) and len(wanted) == len(got):
-            todo += [(a, b, (*path, n)) for n, (a, b) in enumerate(zip(wanted, got, strict=True))][::-1]
+            todo += [(a, b, (*path[-before:], n)) for n, (a, b) in enumerate(zip(wanted, got, strict=True))][::-1]
         elif type(wanted) is not type(got) or isinstance(wanted, list) or wanted != got:
             return f"{_at(path)}: expected {plain_data.shown(wanted)}, seen {plain_data.shown(got)}"
     return None
 
 
 def _at(path: Path) -> str:
-    return "json" + "".join(f"[{plain_data.shown(step)}]" for step in path[-8:])
+    return "json" + "".join(f"[{plain_data.shown(step)}]" for step in path)
 
 
 def _too_large(body: bytes, why: str) -> Verdict:

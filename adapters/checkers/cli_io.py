@@ -1,6 +1,7 @@
 """Checks what a program answers to arguments and standard input: one fresh container a case, compared here.
 
-No expected value enters a container, and no case can leave anything behind for the next one.
+No expected value enters a container, and no case can leave anything behind for the next one. Generated cases come
+after the order's own; what is expected of them is what the order's reference does.
 Codes: those of `domain.checks.classify` and of `commands`, `case_too_large` (the arguments, quoted, fit no variable).
 """
 
@@ -8,13 +9,17 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from adapters.checkers.commands import Verdict, finding, judge_output, request
 from adapters.checkers.facts import seen
+from adapters.checkers.references import References
 from domain.base import Message
 from domain.checks import Item, Observation, Outcome
-from domain.criteria import CliCase, CliIo, CliIoParams, CommandParams
-from domain.ports import CheckContext, Finding, RunRequest, Sandbox
+from domain.command_criteria import CliCase, CliIo, CliIoParams, CommandParams
+from domain.generation import cases, derived_seed
+from domain.ports import CheckContext, EvidenceStore, Finding, RunRequest, Sandbox
 
 MAX_COMMAND = 120 * 1024  # bytes: a command travels as one variable, of which Linux takes 128 KiB, execve(2)
 LEAST = 0.1  # seconds that are always left to compare what was observed
@@ -41,25 +46,47 @@ class CliIoChecker:
 
     type = "cli_io"
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, store: EvidenceStore) -> None:
         self._sandbox = sandbox
+        self._references = References(sandbox, store)
 
     async def check(self, item: Item, context: CheckContext) -> Finding:
-        """What became of the cases, run in their order, all within the criterion's limit. Raises `Unavailable`."""
+        """What became of the cases, run in their order, all within the criterion's limit. Raises `Unavailable`.
+
+        A reference has as much time again.
+        """
         criterion = item.criterion
         assert isinstance(criterion, CliIo)
+        seed = _seed(criterion.params, item, context)
+        generated = await self._generated(item, context, criterion.params, seed)
+        params = criterion.params.model_copy(update={"cases": [*criterion.params.cases, *generated]})
+        results = await self._all(item, context, params)
+        found = _finding(item, context, params, results, seed)
+        facts = {"seed": seed, "generated": [case.model_dump(mode="json") for case in generated]}
+        return found if seed is None else found.model_copy(update={"seed": seed, "seen": {**found.seen, **facts}})
+
+    async def _generated(
+        self, item: Item, context: CheckContext, params: CliIoParams, seed: int | None
+    ) -> tuple[CliCase, ...]:
+        generate = params.generate
+        if generate is None or seed is None:
+            return ()
+        inputs = [generate.case(case.args) for case in cases(generate.inputs, seed)]
+        return await self._references.of_runs(item, context, generate.reference, inputs, params.env)
+
+    async def _all(self, item: Item, context: CheckContext, params: CliIoParams) -> list[CaseResult]:
         results: list[CaseResult] = []
-        left = criterion.timeout
-        for number in range(1, len(criterion.params.cases) + 1):
-            result, spent = await self._case(item, context, criterion.params, number, left)
+        left = item.criterion.timeout
+        for number in range(1, len(params.cases) + 1):
+            result, spent = await self._case(item, context, params, number, left)
             results.append(result)
             left -= spent
             if result.ends_all:
                 break
-            if left <= 0 and number < len(criterion.params.cases):
-                results.append(_late(number + 1, criterion.timeout))
+            if left <= 0 and number < len(params.cases):
+                results.append(_late(number + 1, item.criterion.timeout))
                 break
-        return _finding(item, context, criterion.params, results)
+        return results
 
     async def _case(
         self, item: Item, context: CheckContext, params: CliIoParams, number: int, left: float
@@ -79,6 +106,20 @@ class CliIoChecker:
         return result, spent + time.monotonic() - began
 
 
+def all_cases(criterion: CliIo, stored: Mapping[str, Any]) -> list[CliCase]:
+    """The order's cases, then those that a finding's `seen` has as generated."""
+    generated = [CliCase.model_validate(case) for case in stored.get("generated", [])]
+    return [*criterion.params.cases, *generated]
+
+
+def _seed(params: CliIoParams, item: Item, context: CheckContext) -> int | None:
+    """The order's own, or the one that follows from the tree; None where nothing is generated."""
+    if params.generate is None:
+        return None
+    seed = params.generate.seed
+    return derived_seed(context.tree, item.id, context.order_files) if seed is None else seed
+
+
 def _request(
     item: Item, context: CheckContext, params: CliIoParams, command: str, number: int, left: float
 ) -> RunRequest:
@@ -92,13 +133,17 @@ def _late(number: int, limit: float) -> CaseResult:
     return CaseResult(case=number, outcome=Outcome.FAILED, code="verification_timeout", text=text)
 
 
-def _finding(item: Item, context: CheckContext, params: CliIoParams, results: list[CaseResult]) -> Finding:
+def _finding(
+    item: Item, context: CheckContext, params: CliIoParams, results: list[CaseResult], seed: int | None
+) -> Finding:
     """What all results come to: that of the first case that did not pass, shown with what it printed."""
     bad = next((result for result in results if result.outcome is not Outcome.PASSED), None)
     count = f"{sum(result.outcome is Outcome.PASSED for result in results)} of {len(params.cases)} cases passed"
     verdict: Verdict = (Outcome.PASSED, "ok", count)
     if bad:
-        verdict = (bad.outcome, bad.code, f"{count}; {_named(params.cases[bad.case - 1], bad.case)}: {bad.text}")
+        assert isinstance(item.criterion, CliIo)
+        why = f", generated, seed {seed}" if bad.case > len(item.criterion.params.cases) else ""
+        verdict = (bad.outcome, bad.code, f"{count}; {_named(params.cases[bad.case - 1], bad.case, why)}: {bad.text}")
     shown = (bad or results[-1]).observation or Observation(exit_code=0)
     found = finding(item, context, shown, verdict, out_of_process=True)
     return found.model_copy(
@@ -110,8 +155,8 @@ def _finding(item: Item, context: CheckContext, params: CliIoParams, results: li
     )
 
 
-def _named(case: CliCase, number: int) -> str:
-    return f"case {number} (args {_cut(repr(case.args))}, stdin {_cut(repr(case.stdin))})"
+def _named(case: CliCase, number: int, why: str) -> str:
+    return f"case {number} (args {_cut(repr(case.args))}, stdin {_cut(repr(case.stdin))}{why})"
 
 
 def _cut(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Checks criteria about a command: its exit code, and what it prints, compared here and not where it ran.
+"""Checks what a command prints, compared here and not where it ran; asks the sandbox for a command, for every checker.
 
 Codes: those of `domain.checks.classify`, `output_mismatch`, `output_truncated`, `search_failed`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from adapters.checkers.facts import seen
 from adapters.checkers.search import SearchFailed, search
 from domain.checks import Item, Observation, Outcome, classify
-from domain.criteria import CliCase, CommandExitZero, CommandOutput, CommandOutputParams, CommandParams
+from domain.command_criteria import CliCase, CommandOutput, CommandOutputParams, CommandParams
 from domain.ports import CheckContext, Finding, RunRequest, Sandbox
 
 SHOWN = 200  # characters of an output in a text
@@ -16,23 +16,6 @@ BEFORE = 40  # of them before the first difference
 
 Expected = CommandOutputParams | CliCase
 Verdict = tuple[Outcome, str, str]
-
-
-class CommandExitZeroChecker:
-    """A command ends with exit code 0, which the engine reports; whatever the command runs had its hand in it."""
-
-    type = "command_exit_zero"
-
-    def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
-
-    async def check(self, item: Item, context: CheckContext) -> Finding:
-        """What the exit code says. Raises `Unavailable`."""
-        criterion = item.criterion
-        assert isinstance(criterion, CommandExitZero)
-        observed = await self._sandbox.run(request(item, context, criterion.params))
-        verdict = classify(observed, criterion.timeout)
-        return finding(item, context, observed, verdict, out_of_process=False)
 
 
 class CommandOutputChecker:
@@ -52,17 +35,23 @@ class CommandOutputChecker:
         return finding(item, context, observed, verdict, out_of_process=True)
 
 
-def request(item: Item, context: CheckContext, params: CommandParams) -> RunRequest:
-    """`params` as a request to the sandbox, whose key is the item's own in all rounds and on each tree."""
+def request(item: Item, context: CheckContext, params: CommandParams, *, tree: str = "", name: str = "") -> RunRequest:
+    """`params` as a request to the sandbox, whose key is the item's own in all rounds, on each tree and each time.
+
+    `tree` is another one than the context's, by digest; `name` tells runs on the same tree apart.
+    """
+    tree = tree or context.tree
+    again = f"again-{context.run}" if context.run else ""
     return RunRequest(
-        key=f"{context.round}/{item.id}/{context.tree[:16]}",
+        key="/".join(part for part in (context.round, item.id, tree[:16], name, again) if part),
         round=context.round,
-        tree=context.tree,
+        tree=tree,
         image=context.image,
         command=params.command,
         cwd=params.cwd,
         env=params.env,
         build=context.build,
+        build_rules=context.build_rules,
         timeout=item.criterion.timeout,
         resources=context.resources,
     )

@@ -1,9 +1,10 @@
-"""Calls a function, each case in a process of its own, and writes what came of it as one JSON document; judges nothing.
+"""Calls functions, each case in a process of its own, and writes what came of it as one JSON document; judges nothing.
 
 Runs in the container as text, `python3 -I -c "$COUNTERSIGN_DRIVER"`, on whatever Python (3.9 or later) the image has;
 nothing imports it. It knows arguments and no expected value, so that the code under test finds none, wherever it looks.
 A case's process is a fork, cheap enough for thousands, in which the code may break what it likes: what it prints goes
-to pipes, its answer to a pipe of its own. Its encoding is told in `plain_data.py`.
+to pipes, its answer to a pipe of its own. Its encoding is told in `plain_data.py`. Where Linux can, neither the memory
+nor the open files of the driver, or of a case, can be reached through /proc by another process of the same user.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import select
 import signal
 import sys
 import traceback
+import types
 from typing import Any, NoReturn
 
 DEPTH = 200  # levels of a value that are encoded
@@ -23,6 +25,7 @@ ANSWER = 512 * 1024  # bytes of one answer
 DOCUMENT = 768 * 1024  # bytes of all results, below the 1 MiB that is kept of a container's output
 PRINTED = 2048  # last bytes of what one case printed, on each of two streams
 PRINTED_IN_ALL = 64 * 1024
+SET_DUMPABLE = 4  # prctl(2)
 
 
 class Stopped(BaseException):
@@ -39,12 +42,21 @@ def main() -> None:
     job = json.loads("".join(os.environ.pop(f"COUNTERSIGN_CASES_{part}") for part in range(parts)))
     os.environ.pop("COUNTERSIGN_DRIVER", None)
     document: dict[str, Any] = {"results": [], "running": None, "full": False}
+    _close_to_others()
     signal.signal(signal.SIGTERM, _stop)
     with contextlib.suppress(Stopped):
         _run_all(job, document)
         document["running"] = None
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.stdout.write(json.dumps(document))
+
+
+def _close_to_others() -> None:
+    """The forks inherit it; what they start by exec does not."""
+    with contextlib.suppress(ImportError, OSError, AttributeError):  # no ctypes, or no Linux: an image may lack either
+        import ctypes  # noqa: PLC0415 - only here, since an image may lack it
+
+        ctypes.CDLL(None).prctl(SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def _stop(_number: int, _frame: Any) -> NoReturn:
@@ -67,7 +79,7 @@ def _run_all(job: dict[str, Any], document: dict[str, Any]) -> None:
         document["results"].append(result)
 
 
-def _run(job: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
+def _run(job: dict[str, Any], case: list[Any]) -> dict[str, Any]:
     """What one case came to: `answer`, the text that its process sent, and `exit`, how that ended (as `wait` says)."""
     pipes = [os.pipe() for _ in range(3)]
     pid = os.fork()
@@ -119,7 +131,7 @@ def _listen(pid: int, ends: list[int], kept: list[bytes]) -> int:
         ended = waited == pid
 
 
-def _be_the_case(job: dict[str, Any], case: dict[str, Any], pipes: list[tuple[int, int]]) -> NoReturn:
+def _be_the_case(job: dict[str, Any], case: list[Any], pipes: list[tuple[int, int]]) -> NoReturn:
     """The forked process: never returns, whatever the code does."""
     try:
         os.setsid()
@@ -130,6 +142,7 @@ def _be_the_case(job: dict[str, Any], case: dict[str, Any], pipes: list[tuple[in
         for source, target in ((os.open(os.devnull, os.O_RDONLY), 0), (out, 1), (err, 2)):
             os.dup2(source, target)
             os.close(source)
+        sys.modules["__main__"] = types.ModuleType("__main__")
         data = json.dumps(_answer(job, case)).encode("ascii")
         while data:
             data = data[os.write(answer, data) :]
@@ -139,20 +152,22 @@ def _be_the_case(job: dict[str, Any], case: dict[str, Any], pipes: list[tuple[in
         os._exit(0)
 
 
-def _answer(job: dict[str, Any], case: dict[str, Any]) -> list[Any]:
+def _answer(job: dict[str, Any], case: list[Any]) -> list[Any]:
+    place, args, kwargs = case
+    module, function_name = job["functions"][place]
     sys.path.insert(0, os.path.abspath(job["path"]))  # noqa: PTH100 - pathlib would be imported for this alone
     try:
-        function = importlib.import_module(job["module"])
+        function = importlib.import_module(module)
     except BaseException as error:  # noqa: BLE001 - whatever an import raises, SystemExit too, is what was observed
         traceback.print_exc()
         return ["import_failed", _told(error)]
     try:
-        for name in job["function"].split("."):
+        for name in function_name.split("."):
             function = getattr(function, name)
     except BaseException as error:  # noqa: BLE001 - a module's own __getattr__ may raise anything
         return ["no_function", _told(error)]
     try:
-        value = function(*case["args"], **case["kwargs"])  # type: ignore[operator]  # a module until its parts are taken
+        value = function(*args, **kwargs)  # type: ignore[operator]  # a module until its parts are taken
     except BaseException as error:  # noqa: BLE001 - whatever the call raises is what was observed
         traceback.print_exc()
         return ["raised", [[c.__module__, c.__qualname__] for c in type(error).__mro__[:-1]], _told(error)]

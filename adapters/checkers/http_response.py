@@ -20,7 +20,8 @@ from adapters.checkers.facts import seen
 from adapters.checkers.plain_data import printable
 from domain.base import Message, sha256_hex
 from domain.checks import Item, Outcome, classify
-from domain.criteria import CommandParams, HttpResponse, HttpResponseParams
+from domain.command_criteria import CommandParams
+from domain.criteria import HttpResponse, HttpResponseParams
 from domain.errors import Cause, Unavailable
 from domain.ports import CheckContext, Finding, ProbeRequest, Sandbox, Served
 

@@ -7,6 +7,7 @@ key that says what it is: `dict` (an array of pairs), `float` (what JSON has no 
 from __future__ import annotations
 
 import json
+import math
 import reprlib
 from typing import Any, NoReturn, TypeAlias
 
@@ -45,6 +46,15 @@ def decode(encoded: Any) -> Any:
     raise ValueError("an object that stands for nothing")
 
 
+def encode(value: Any) -> Any:
+    """The encoding of plain data, which `decode` reads; for what a trusted process answered, to be stored as JSON."""
+    if isinstance(value, list):
+        return [encode(part) for part in value]
+    if isinstance(value, dict):
+        return {"dict": [[key, encode(part)] for key, part in value.items()]}
+    return {"float": str(value)} if isinstance(value, float) and value - value != 0 else value
+
+
 def _dict(pairs: list[Any]) -> Any:
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         raise ValueError("a dict of something else than pairs")
@@ -61,7 +71,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def difference(observed: Any, expected: Any) -> str | None:
-    """None when equal, types included (True is not 1, 1 is not 1.0); else where the first difference is.
+    """None when equal, types included (True is not 1, 1 is not 1.0, NaN is NaN); else where the first difference is.
 
     The place reads as a subscript, `[3]['name']`, and is empty when the values differ as a whole.
     """
@@ -74,9 +84,24 @@ def difference(observed: Any, expected: Any) -> str | None:
             todo += [(a, b, (path, n)) for n, (a, b) in enumerate(zip(one, other, strict=True))][::-1]
         elif isinstance(one, dict) and one.keys() == other.keys():
             todo += [(one[key], other[key], (path, key)) for key in reversed(other)]
-        elif isinstance(one, (list, dict, Other)) or one != other:
+        elif isinstance(one, (list, dict, Other)) or (one != other and not _both_nan(one, other)):
             return _place(path)
     return None
+
+
+def _both_nan(one: Any, other: Any) -> bool:
+    return isinstance(one, float) and isinstance(other, float) and math.isnan(one) and math.isnan(other)
+
+
+def plain(value: Any) -> bool:
+    """Whether a value can be given to another call as it is: nothing in it is an `Other`."""
+    todo = [value]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, Other):
+            return False
+        todo += part if isinstance(part, list) else part.values() if isinstance(part, dict) else ()
+    return True
 
 
 def _place(path: Path) -> str:

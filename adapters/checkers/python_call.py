@@ -1,7 +1,7 @@
-"""Checks what a function returns or raises: it runs in the container, values are compared here. Types are strict.
+"""Checks what a function returns or raises: it runs in containers, values are compared here. Types are strict.
 
-A case's arguments go in and plain data comes out; no expected value ever enters. So a tuple is no list, True is not
-1, 1 is not 1.0, and an instance of a subclass of int equals nothing.
+Arguments go in and plain data comes out; no expected value ever enters. So a tuple is no list, True is not 1, 1 is not
+1.0, and an instance of a subclass of int equals nothing.
 
 Codes: those of `domain.checks.classify`; `wrong_result` (returned or raised something else), `import_failed`,
 `no_function`, `no_result` (the process ended, was killed or was talked over before it answered), `result_too_large`,
@@ -10,199 +10,200 @@ Codes: those of `domain.checks.classify`; `wrong_result` (returned or raised som
 
 from __future__ import annotations
 
-import json
-import signal
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
 from adapters.checkers import plain_data
-from adapters.checkers.commands import finding, request
+from adapters.checkers.calls import COMMAND, PART, PARTS, CaseResult, Document, answer_of, document_in, environment
+from adapters.checkers.commands import Verdict, finding, request
 from adapters.checkers.facts import seen
-from domain.base import Message
+from adapters.checkers.references import References
+from adapters.checkers.trials import (
+    Failure,
+    Raises,
+    Returns,
+    Trial,
+    failure,
+    out_of_order,
+    reference_calls,
+    second,
+    seeds,
+    trials,
+)
 from domain.checks import Item, Observation, Outcome, classify
-from domain.criteria import CommandParams, PythonCall, PythonCallParams, PythonCase
-from domain.ports import CheckContext, Finding, Sandbox
+from domain.command_criteria import CommandParams
+from domain.generation import derived_seed
+from domain.ports import CheckContext, EvidenceStore, Finding, RunRequest, Sandbox
+from domain.python_criteria import PythonCall, PythonCallParams
 
-COMMAND = 'exec python3 -I -c "$COUNTERSIGN_DRIVER"'
-PART = 96 * 1024  # bytes in one variable; Linux takes 128 KiB, execve(2)
-PARTS = 11  # 1 MiB of arguments; all variables together share execve's 2 MiB
+LEAST = 0.1  # seconds that are always left for the second calls
 
-_DRIVER = Path(__file__).with_name("driver.py").read_text(encoding="utf-8")
-
-Failure = tuple[str, str]
-"""A code, and what to say after the call."""
-
-
-class CaseResult(Message):
-    """What the driver says of one case: what its process sent, its wait status, the tails of what it printed."""
-
-    answer: str | None = None
-    exit: int = 0
-    too_large: bool = False
-    stdout: str = ""
-    stderr: str = ""
-
-
-class Document(Message):
-    """All that the driver writes. `running`: the case that the time ran out in; `full`: there was no room for more."""
-
-    results: tuple[CaseResult, ...]
-    running: int | None
-    full: bool
+TOO_LARGE: Verdict = (
+    Outcome.FAILED,
+    "cases_too_large",
+    f"the arguments of all cases together are more than {PART * PARTS} bytes of JSON",
+)
 
 
 class PythonCallChecker:
-    """A function does what each case says, compared outside the process that runs it."""
+    """A function does what each case and each property says, compared outside the process that runs it."""
 
     type = "python_call"
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, store: EvidenceStore) -> None:
         self._sandbox = sandbox
+        self._references = References(sandbox, store)
 
     async def check(self, item: Item, context: CheckContext) -> Finding:
-        """What became of the cases, all run in one container. Raises `Unavailable`."""
+        """What became of the cases: all first calls in one container, all second ones in another. Raises `Unavailable`.
+
+        The criterion's limit is for both together; a reference has as much time again.
+        """
         criterion = item.criterion
         assert isinstance(criterion, PythonCall)
-        env = environment(criterion.params)
-        if env is None:
-            text = f"the arguments of all cases together are more than {PART * PARTS} bytes of JSON"
-            facts = seen(item, context)
-            return Finding(outcome=Outcome.FAILED, code="cases_too_large", text=text, out_of_process=True, seen=facts)
-        command = CommandParams(command=COMMAND, env=env)
-        observed = await self._sandbox.run(request(item, context, command))
-        verdict, culprit = judge(criterion.params, observed, criterion.timeout)
-        found = finding(item, context, observed, verdict, out_of_process=True)
-        printed = {"stdout": culprit.stdout, "stderr": culprit.stderr} if culprit else {"stdout": ""}
-        return found.model_copy(update=printed)
+        params = criterion.params
+        derived = derived_seed(context.tree, item.id, context.order_files)
+        expected = await self._expected(item, context, params, derived)
+        asked = trials(params, derived, expected)
+        command = _command(params, asked)
+        if command is None:
+            return _unasked(item, context)
+        first = await self._sandbox.run(request(item, context, command))
+        again = None
+        if (more := list(follow_ups(asked, first, criterion.timeout).values())) and (command := _command(params, more)):
+            again = await self._sandbox.run(_second(request(item, context, command), first))
+        verdict, culprit = judge(asked, first, criterion.timeout, again)
+        found = finding(item, context, first, verdict, out_of_process=True)
+        facts = _facts(derived, expected, again)
+        used = seeds(params, derived)
+        return found.model_copy(
+            update={
+                "stdout": culprit.stdout if culprit else "",
+                "stderr": culprit.stderr if culprit else found.stderr,
+                "duration_ms": first.duration_ms + (again.duration_ms if again else 0),
+                "seed": used[0] if used else None,
+                "seen": {**found.seen, **(facts if used else {})},
+            }
+        )
+
+    async def _expected(
+        self, item: Item, context: CheckContext, params: PythonCallParams, derived: int
+    ) -> Sequence[Returns | Raises]:
+        if params.generate is None:
+            return ()
+        calls = reference_calls(params, derived)
+        return await self._references.of_calls(item, context, params.generate.reference, calls)
 
 
-def environment(params: PythonCallParams) -> dict[str, str] | None:
-    """What the driver is told: its own source, and the calls without what is expected of them. None: too large."""
-    cases = [{"args": case.args, "kwargs": case.kwargs} for case in params.cases]
-    job = {"path": params.path, "module": params.module, "function": params.function, "cases": cases}
-    text = json.dumps(job)
-    parts = [text[start : start + PART] for start in range(0, len(text), PART)]
-    if len(parts) > PARTS:
-        return None
-    numbered = {f"COUNTERSIGN_CASES_{number}": part for number, part in enumerate(parts)}
-    return {"COUNTERSIGN_DRIVER": _DRIVER, "COUNTERSIGN_CASES": str(len(parts)), **numbered}
+def judge_again(criterion: PythonCall, stored: Mapping[str, Any]) -> tuple[Outcome, str]:
+    """Outcome and code from what a finding's `seen` has."""
+    expected = [
+        Raises(entry["raises"]) if "raises" in entry else Returns(plain_data.decode(entry["returns"]))
+        for entry in stored.get("expected", [])
+    ]
+    asked = trials(criterion.params, stored.get("seed", 0), expected)
+    again = stored.get("second")
+    verdict, _ = judge(
+        asked,
+        Observation.model_validate(stored["observation"]),
+        criterion.timeout,
+        Observation.model_validate(again) if again else None,
+    )
+    return verdict[:2]
 
 
 def judge(
-    params: PythonCallParams, observed: Observation, limit: float
-) -> tuple[tuple[Outcome, str, str], CaseResult | None]:
-    """Outcome, code and text from what was observed, and the case that the text is about. Pure; `limit` in seconds."""
-    verdict = classify(observed, limit)
-    document = _document(observed.stdout)
-    if verdict[1] == "verification_timeout" and document and (case := _at(params, document.running)):
-        return (verdict[0], verdict[1], f"{_call(params, case)}: {verdict[2]}"), None
-    if verdict[0] is not Outcome.PASSED:
+    asked: Sequence[Trial], first: Observation, limit: float, again: Observation | None = None
+) -> tuple[Verdict, CaseResult | None]:
+    """Outcome, code and text from what was observed, and the case that the text is about. Pure; `limit` in seconds.
+
+    `again` is what was observed of the calls that `follow_ups` has, None where they were too large to be asked.
+    """
+    results, verdict = _results(asked, first, limit)
+    if verdict:
         return verdict, None
+    answers = [answer_of(result) for result in results]
+    failures = out_of_order(asked, answers)
+    failures |= {n: f for n, (t, a) in enumerate(zip(asked, answers, strict=True)) if (f := failure(t, a))}
+    named = dict(enumerate(asked))
+    if more := follow_ups(asked, first, limit):
+        if again is None:
+            return TOO_LARGE, None
+        named |= more
+        further, verdict = _results(list(more.values()), again, limit)
+        if verdict:
+            return verdict, None
+        results = list(results)
+        for number, result in zip(more, further, strict=True):
+            results[number] = result
+            if told := failure(more[number], answer_of(result)):
+                failures[number] = told
+    return _counted(named, results, failures)
+
+
+def follow_ups(asked: Sequence[Trial], first: Observation, limit: float) -> dict[int, Trial]:
+    """The second calls, by the number of the trial that each belongs to; none where the first ones tell nothing."""
+    results, verdict = _results(asked, first, limit)
+    if verdict:
+        return {}
+    found = {n: second(t, answer_of(r)) for n, (t, r) in enumerate(zip(asked, results, strict=True))}
+    return {number: trial for number, trial in found.items() if trial}
+
+
+def _results(
+    asked: Sequence[Trial], observed: Observation, limit: float
+) -> tuple[Sequence[CaseResult], Verdict | None]:
+    """What the driver wrote of each call; or why that is nothing."""
+    verdict = classify(observed, limit)
+    document = document_in(observed.stdout)
+    if verdict[1] == "verification_timeout" and document and (trial := _at(asked, document)):
+        return (), (verdict[0], verdict[1], f"{trial}: {verdict[2]}")
+    if verdict[0] is not Outcome.PASSED:
+        return (), verdict
     if document is None:
         text = "what was written to standard output is not the one document that the driver writes"
-        return (Outcome.FAILED, "no_result", text), None
+        return (), (Outcome.FAILED, "no_result", text)
     if document.full:
-        text = f"the results of {len(params.cases)} cases together are more than is kept of them"
-        return (Outcome.FAILED, "result_too_large", text), None
-    if document.running is not None or len(document.results) != len(params.cases):
-        text = f"results for {len(document.results)} of {len(params.cases)} cases: the run was cut short"
-        return (Outcome.FAILED, "no_result", text), None
-    return _judge_all(params, document)
+        text = f"the results of {len(asked)} cases together are more than is kept of them"
+        return (), (Outcome.FAILED, "result_too_large", text)
+    if document.running is not None or len(document.results) != len(asked):
+        text = f"results for {len(document.results)} of {len(asked)} cases: the run was cut short"
+        return (), (Outcome.FAILED, "no_result", text)
+    return document.results, None
 
 
-def _judge_all(params: PythonCallParams, document: Document) -> tuple[tuple[Outcome, str, str], CaseResult | None]:
-    pairs = list(zip(params.cases, document.results, strict=True))
-    failures = [(case, result, failure) for case, result in pairs if (failure := _failure(case, result))]
-    count = f"{len(pairs) - len(failures)} of {len(pairs)} cases passed"
+def _at(asked: Sequence[Trial], document: Document) -> Trial | None:
+    number = document.running
+    return asked[number] if number is not None and 0 <= number < len(asked) else None
+
+
+def _counted(
+    asked: Mapping[int, Trial], results: Sequence[CaseResult], failures: Mapping[int, Failure]
+) -> tuple[Verdict, CaseResult | None]:
+    count = f"{len(results) - len(failures)} of {len(results)} cases passed"
     if not failures:
         return (Outcome.PASSED, "ok", count), None
-    case, result, (code, text) = failures[0]
-    return (Outcome.FAILED, code, f"{_call(params, case)}: {text}; {count}"), result
+    number = min(failures)
+    code, text = failures[number]
+    return (Outcome.FAILED, code, f"{asked[number]}: {text}; {count}"), results[number]
 
 
-def _document(text: str) -> Document | None:
-    try:
-        return Document.model_validate_json(text)
-    except ValidationError:
-        return None
+def _command(params: PythonCallParams, asked: Sequence[Trial]) -> CommandParams | None:
+    env = environment(params.path, [trial.call for trial in asked])
+    return None if env is None else CommandParams(command=COMMAND, env=env)
 
 
-def _at(params: PythonCallParams, number: int | None) -> PythonCase | None:
-    return params.cases[number] if number is not None and 0 <= number < len(params.cases) else None
+def _second(asked: RunRequest, first: Observation) -> RunRequest:
+    left = max(LEAST, asked.timeout - first.duration_ms / 1000)
+    return asked.model_copy(update={"key": f"{asked.key}/second", "timeout": left})
 
 
-def _failure(case: PythonCase, result: CaseResult) -> Failure | None:
-    """Why a case failed, None when it did not."""
-    if result.too_large:
-        return "result_too_large", f"answered with more than is taken, expected {_expectation(case)}"
-    if result.answer is None:
-        return "no_result", f"{_ending(result.exit)} before it answered, expected {_expectation(case)}"
-    try:
-        answer = plain_data.parse(result.answer)
-        value = plain_data.decode(answer[1]) if isinstance(answer, list) and answer[:1] == ["returned"] else None
-    except (ValueError, IndexError, RecursionError):
-        return "no_result", f"answered with something else than one result, expected {_expectation(case)}"
-    match answer:
-        case ["returned", _]:
-            return _returned(case, value)
-        case ["raised", list(classes), str(text)]:
-            return _raised(case, classes, text)
-        case ["import_failed", str(text)]:
-            return "import_failed", f"the module cannot be imported: {plain_data.printable(text)[:300]}"
-        case ["no_function", str(text)]:
-            return "no_function", f"the function is not there: {plain_data.printable(text)[:300]}"
-        case ["too_large"]:
-            return "result_too_large", f"returned more than is taken, expected {_expectation(case)}"
-    return "no_result", f"answered with something else than one result, expected {_expectation(case)}"
+def _unasked(item: Item, context: CheckContext) -> Finding:
+    outcome, code, text = TOO_LARGE
+    return Finding(outcome=outcome, code=code, text=text, out_of_process=True, seen=seen(item, context))
 
 
-def _returned(case: PythonCase, value: Any) -> Failure | None:
-    told = f"returned {plain_data.shown(value)}, expected {_expectation(case)}"
-    if case.raises is not None:
-        return "wrong_result", told
-    place = plain_data.difference(value, case.returns)
-    if place is None:
-        return None
-    if isinstance(value, plain_data.Other):
-        told += " (only None, bool, int, float, str, list and dict can be equal, by exact type)"
-    return "wrong_result", told + (f", first difference at {place}" if place else "")
-
-
-def _raised(case: PythonCase, classes: list[Any], text: str) -> Failure | None:
-    """An exception is expected by the plain or the qualified name of its class or of a base class."""
-    names = {name for described in classes for name in _names(described)}
-    if case.raises is not None and case.raises in names:
-        return None
-    return "wrong_result", f"raised {plain_data.printable(text)[:300]}, expected {_expectation(case)}"
-
-
-def _names(pair: Any) -> tuple[str, ...]:
-    match pair:
-        case [str(module), str(name)]:
-            return (name, f"{module}.{name}")
-    return ()
-
-
-def _expectation(case: PythonCase) -> str:
-    return f"{case.raises} to be raised" if case.raises is not None else plain_data.shown(case.returns)
-
-
-def _call(params: PythonCallParams, case: PythonCase) -> str:
-    """The call as Python writes it, short."""
-    arguments = [plain_data.shown(value) for value in case.args]
-    arguments += [f"{plain_data.printable(name)}={plain_data.shown(value)}" for name, value in case.kwargs.items()]
-    text = ", ".join(arguments)
-    return f"{params.function}({text if len(text) <= 200 else text[:200] + '...'})"
-
-
-def _ending(status: int) -> str:
-    """How a process ended, from its wait status (wait(2))."""
-    number = status & 0x7F
-    if not number:
-        return f"ended with exit code {status >> 8 & 0xFF}"
-    try:
-        return f"was killed by {signal.Signals(number).name}"
-    except ValueError:
-        return f"was killed by signal {number}"
+def _facts(derived: int, expected: Sequence[Returns | Raises], again: Observation | None) -> dict[str, Any]:
+    """What the random cases follow from: enough to make them again."""
+    told = [{"raises": e.name} if isinstance(e, Raises) else {"returns": plain_data.encode(e.value)} for e in expected]
+    return {"seed": derived, "expected": told, "second": again.model_dump(mode="json") if again else None}

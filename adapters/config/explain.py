@@ -16,9 +16,8 @@ from pydantic import Discriminator, JsonValue, Tag, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from adapters.config.problems import MAX_PROBLEMS, Place, and_more, dotted, given, listed
-from adapters.config.yaml_document import Document
-from domain.criteria import Part
+from adapters.config.problems import MAX_PROBLEMS, Place, Source, and_more, given, listed
+from domain.base import Part
 from domain.errors import Problem
 from domain.fields import quoted
 
@@ -80,6 +79,8 @@ def _inner(slot: Slot, part: str | int) -> Slot:
     """The slot of a field or of an entry; anything goes where the model says nothing of it."""
     if slot.model and part in (fields := _fields(slot.model)):
         return field_slot(fields[str(part)])
+    if isinstance(part, int):
+        slot = next((member for member in slot.members.values() if get_origin(member.kind) is list), slot)
     arguments = get_args(slot.kind) if get_origin(slot.kind) in (list, dict) else ()
     return _slot(arguments[-1]) if arguments else Slot(Any)
 
@@ -137,7 +138,7 @@ def expects(slot: Slot) -> str:
         return " or ".join(dict.fromkeys(expects(member) for member in slot.members.values()))
     origin = get_origin(slot.kind) or slot.kind
     if origin is Literal:
-        return _one_of([str(choice) for choice in get_args(slot.kind)])
+        return _one_of([_written(choice) for choice in get_args(slot.kind)])
     least = next((m.min_length for m in slot.metadata if isinstance(m, annotated_types.MinLen)), 0)
     words: dict[Any, Callable[[], str]] = {
         bool: lambda: "true or false",
@@ -148,6 +149,10 @@ def expects(slot: Slot) -> str:
         dict: lambda: "an object",
     }
     return words[origin]()
+
+
+def _written(choice: object) -> str:
+    return str(choice).lower() if isinstance(choice, bool) else str(choice)
 
 
 def _bounds(slot: Slot) -> str:
@@ -171,44 +176,38 @@ def _nearest(word: str, choices: list[str]) -> str | None:
     return next(iter(difflib.get_close_matches(word[:64], choices, n=1, cutoff=0.6)), None)
 
 
-def explain(error: ValidationError, model: type[Part], document: Document, shown: str) -> list[Problem]:
-    """Every error of `model` on `document` as a problem, but for values that the document has a problem with already.
-
-    `shown` is the file as the user named it.
-    """
+def explain(error: ValidationError, model: type[Part], document: Source) -> list[Problem]:
+    """Every error of `model` on `document` as a problem, but for values that it has a problem with already."""
     found = error.errors(include_url=False, include_input=False)
     problems = [
-        problem
-        for details in found[:MAX_PROBLEMS]
-        if (problem := _problem(details, model, document, shown)) is not None
+        problem for details in found[:MAX_PROBLEMS] if (problem := _problem(details, model, document)) is not None
     ]
     if len(found) > MAX_PROBLEMS:
-        line = problems[-1].line if problems else 1
-        problems.append(and_more(len(found) - MAX_PROBLEMS, shown, line))
+        last = problems[-1] if problems else document.problem((), "", "")
+        problems.append(and_more(len(found) - MAX_PROBLEMS, last.file, last.line))
     return problems
 
 
-def _problem(details: ErrorDetails, model: type[Part], document: Document, shown: str) -> Problem | None:
+def _problem(details: ErrorDetails, model: type[Part], document: Source) -> Problem | None:
     context = details.get("ctx", {})
     spot = find(model, document.data, (*details["loc"], *context.get("at", ())))
-    line = document.line(spot.place)
-    if any(spot.place[: len(place)] == place for place in document.spoiled):
+    if document.is_spoiled(spot.place):
         return None
+    at_key = False
     match details["type"]:
         case "order":
             what, expected = context["what"], f"expected {context['expected']}"
         case "missing":
-            line = document.key_line(spot.place[:-1])
+            at_key = True
             what, expected = "is missing", f"expected {expects(spot.slot)}"
         case "extra_forbidden":
-            line = document.key_line(spot.place)
+            at_key = True
             what, expected = _unknown_field(spot)
         case "union_tag_invalid" | "union_tag_not_found" if isinstance(spot.value, dict):
-            place = (*spot.place, "type")
-            return Problem(file=shown, line=document.line(place), field=dotted(place), **_unknown_type(spot))
+            return document.problem((*spot.place, "type"), *_unknown_type(spot))
         case _:
             what, expected = given(spot.value), f"expected {_narrowed(spot)}"
-    return Problem(file=shown, line=line, field=dotted(spot.place), what=what, expected=expected)
+    return document.problem(spot.place, what, expected, at_key=at_key)
 
 
 def _narrowed(spot: Spot) -> str:
@@ -229,12 +228,12 @@ def _unknown_field(spot: Spot) -> tuple[str, str]:
     return f"unknown field {quoted(name)}", expected
 
 
-def _unknown_type(spot: Spot) -> dict[str, str]:
+def _unknown_type(spot: Spot) -> tuple[str, str]:
     types = list(spot.slot.members)
     assert isinstance(spot.value, dict)
     if "type" not in spot.value:
-        return {"what": "is missing", "expected": f"expected {_one_of(types)}"}
+        return "is missing", f"expected {_one_of(types)}"
     value = spot.value["type"]
     nearest = _nearest(value, types) if isinstance(value, str) else None
     guess = f" (did you mean {nearest!r}?)" if nearest else ""
-    return {"what": f"unknown type: {given(value)}", "expected": f"expected {_one_of(types)}{guess}"}
+    return f"unknown type: {given(value)}", f"expected {_one_of(types)}{guess}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+from pydantic import JsonValue
 
 from domain.errors import Problem
 from domain.fields import SHOWN, quoted
@@ -14,6 +16,24 @@ MAX_PROBLEMS = 200
 
 Place = tuple[str | int, ...]
 """The way from a file's root to a value: names of fields and places in lists."""
+
+
+class Source(Protocol):
+    """Plain data that knows where each part of it was written: one file, or several laid over one another."""
+
+    @property
+    def data(self) -> JsonValue:
+        """What is written there."""
+        ...
+
+    def problem(self, place: Place, what: str, expected: str, *, at_key: bool = False) -> Problem:
+        """What is wrong at `place` of the data, or with the key that it ends with, as a line with file and line."""
+        ...
+
+    def is_spoiled(self, place: Place) -> bool:
+        """Whether a problem with the value at `place`, or around it, is told already."""
+        ...
+
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 

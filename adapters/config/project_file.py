@@ -8,15 +8,19 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, JsonValue, ValidationError
+from pydantic import AfterValidator, Field, JsonValue, TypeAdapter, ValidationError
 
+from adapters.config.agents_table import from_root, wrong_with
 from adapters.config.explain import explain
 from adapters.config.problems import Place, shown_as
 from adapters.config.text_file import read_text_file
 from adapters.config.yaml_document import Document
-from domain.criteria import Part
+from domain.base import Part
 from domain.errors import Malformed, Problem
 from domain.fields import Seconds, Url, VariableName, not_yet, quoted, wrong
+from domain.order import OverridePolicy, Verification
+from domain.policy_floor import PolicyFloor
+from domain.roles.agents import Agents
 
 PROJECT_FILE = "countersign.toml"
 _TABLE = re.compile(r"\s*\[+\s*([^\[\]]+?)\s*\]+\s*(?:#.*)?")
@@ -30,6 +34,12 @@ def _database_url(text: str) -> str:
         raise wrong(f"{shown} is no URL", "sqlite:////ABSOLUTE/PATH or postgresql://...")
     if text.startswith("sqlite:") and not text.startswith("sqlite:////"):
         raise wrong(f"{quoted(text)} is another database in every folder", "sqlite:////ABSOLUTE/PATH")
+    return text
+
+
+def _evidence_url(text: str) -> str:
+    if not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9][A-Za-z0-9._-]*)*/?", text):
+        raise wrong(f"{quoted(text)} names no bucket", "s3://BUCKET or s3://BUCKET/PREFIX")
     return text
 
 
@@ -69,19 +79,26 @@ MetricsAddress = Annotated[str, Field(description="IP:PORT, such as 127.0.0.1:94
 LogFormat = Literal["auto", "json", "console"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 ServiceUrl = Annotated[Url, AfterValidator(_service)]
+SERVICE: TypeAdapter[str] = TypeAdapter(ServiceUrl)
 FolderText = Annotated[str, Field(min_length=1, description="text that is a path"), AfterValidator(_folder)]
+EvidenceUrl = Annotated[str, Field(description="text such as s3://BUCKET/PREFIX"), AfterValidator(_evidence_url)]
 DatabaseUrl = Annotated[str, Field(description="text that is a database's URL"), AfterValidator(_database_url)]
 Parallelism = Annotated[int, Field(ge=1, le=1024)]
 Count = Annotated[int, Field(ge=1, le=2**53)]
 Grace = Annotated[float, Field(ge=0, le=86_400, description="seconds: a number, at least 0 and at most 86400")]
+Share = Annotated[float, Field(ge=0, le=1)]
 Later = Annotated[dict[str, Any], AfterValidator(not_yet)]
 
 
 class TemporalTable(Part):
-    """The server to use instead of the embedded one. What is executed for that one only the environment says."""
+    """The server to use instead of the embedded one; `payload_key_file` is relative to the project.
+
+    What is executed for the embedded one only the environment says.
+    """
 
     address: Text | None = None
     namespace: Text | None = None
+    payload_key_file: FolderText | None = None
 
 
 class DatabaseTable(Part):
@@ -91,9 +108,10 @@ class DatabaseTable(Part):
 
 
 class EvidenceTable(Part):
-    """Where evidence is kept; `dir` is relative to the project."""
+    """Where evidence is kept: in a folder, relative to the project, or in the bucket that `url` names."""
 
     dir: FolderText | None = None
+    url: EvidenceUrl | None = None
 
 
 class SandboxTable(Part):
@@ -141,6 +159,22 @@ class SecretsTable(Part):
     names: list[VariableName] | None = None
 
 
+class ThresholdsTable(Part):
+    """Numbers of every order that says none: of its verification, and of its safeguards (timeouts in seconds)."""
+
+    confidence_threshold: Share | None = None
+    min_criteria: Annotated[int, Field(ge=0)] | None = None
+    max_fail_rate: Share | None = None
+    audit_attempts: Annotated[int, Field(ge=1)] | None = None
+    revisions: Annotated[int, Field(ge=0)] | None = None
+    tool_retries: Annotated[int, Field(ge=0, le=20)] | None = None
+    follow_ups: Annotated[int, Field(ge=0)] | None = None
+    tool_timeout: Seconds | None = None
+    audit_timeout: Seconds | None = None
+    follow_up_timeout: Seconds | None = None
+    todo_timeout: Seconds | None = None
+
+
 class ProjectFile(Part):
     """The whole file. Source: CONTRACT "An order", precedence."""
 
@@ -152,23 +186,27 @@ class ProjectFile(Part):
     limits: LimitsTable = LimitsTable()
     host: HostTable = HostTable()
     telemetry: TelemetryTable = TelemetryTable()
-    verification_defaults: Later = {}
-    thresholds: Later = {}
-    agents: Later = {}
-    override_policy: Later = {}
+    verification_defaults: Verification = Verification()
+    thresholds: ThresholdsTable = ThresholdsTable()
+    agents: Agents = Agents()
+    override_policy: OverridePolicy = OverridePolicy()
     notifications: Later = {}
     secrets: SecretsTable = SecretsTable()
-    policy_floor: Later = {}
+    policy_floor: PolicyFloor = PolicyFloor()
 
     def as_settings(self, root: Path) -> dict[str, Any]:
         """What the file says, by the names of `Settings`; paths are made absolute from `root`."""
         named = {
-            **{f"temporal_{name}": value for name, value in self.temporal},
+            "temporal_address": self.temporal.address,
+            "temporal_namespace": self.temporal.namespace,
+            "payload_key_file": root / self.temporal.payload_key_file if self.temporal.payload_key_file else None,
             "database_url": self.database.url,
             "evidence_dir": root / self.evidence.dir if self.evidence.dir else None,
+            "evidence_url": self.evidence.url,
             "api_allow": self.network.allow,
             "github_url": self.network.github_url,
             "secrets": self.secrets.names,
+            "agents": from_root(self.agents, root) if self.agents != Agents() else None,
             **{
                 name: value for table in (self.sandbox, self.limits, self.host, self.telemetry) for name, value in table
             },
@@ -178,6 +216,11 @@ class ProjectFile(Part):
 
 def read_project_file(path: Path) -> ProjectFile:
     """The file at `path`. Raises `Malformed` with every problem, sorted by line."""
+    return read_project(path)[0]
+
+
+def read_project(path: Path) -> tuple[ProjectFile, Document]:
+    """The file at `path`, and what is written in it with the lines. Raises `Malformed`, as `read_project_file` does."""
     shown = shown_as(path)
     text = read_text_file(path, shown, "TOML")
     try:
@@ -185,11 +228,16 @@ def read_project_file(path: Path) -> ProjectFile:
     except (ValueError, RecursionError) as error:
         # TOMLDecodeError is a ValueError, and so is an integer with more digits than Python reads.
         raise Malformed([_syntax(str(error), text, shown)]) from error
+    document = _located(data, text, shown)
     try:
-        return ProjectFile.model_validate(data)
+        read = ProjectFile.model_validate(data)
     except ValidationError as error:
-        problems = explain(error, ProjectFile, _located(data, text), shown)
+        problems = explain(error, ProjectFile, document)
         raise Malformed(sorted(problems, key=lambda problem: problem.line)) from error
+    if found := wrong_with(read.agents, SERVICE):
+        told = [document.problem(("agents", *place), what, f"expected {expected}") for place, what, expected in found]
+        raise Malformed(sorted(told, key=lambda problem: problem.line))
+    return read, document
 
 
 def _syntax(message: str, text: str, shown: str) -> Problem:
@@ -199,17 +247,32 @@ def _syntax(message: str, text: str, shown: str) -> Problem:
     return Problem(file=shown, line=line, field="file", what=f"is not TOML: {what}", expected="expected TOML")
 
 
-def _located(data: dict[str, JsonValue], text: str) -> Document:
+def _located(data: dict[str, JsonValue], text: str, shown: str) -> Document:
     """`data` with the lines of its tables and keys, which tomllib does not tell: found by a search, near enough."""
     lines: dict[Place, int] = {}
     table: Place = ()
+    entries: dict[Place, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if header := _TABLE.fullmatch(line):
-            table = _parts(header[1])
+            table = _entered(_parts(header[1]), entries, another=line.lstrip().startswith("[["))
             lines.setdefault(table, number)
         elif key := _KEY.match(line):
             lines.setdefault((*table, *_parts(key[1])), number)
-    return Document(data, lines, lines)
+    return Document(data, lines, lines, shown)
+
+
+def _entered(name: Place, entries: dict[Place, int], *, another: bool) -> Place:
+    """The place of a table: within the last entry of each list of tables around it, or `another` entry of its own."""
+    place: Place = ()
+    for part in name:
+        place = (*place, part)
+        if place in entries:
+            place = (*place, entries[place])
+    if not another:
+        return place
+    listed = place[:-1] if place[:-1] in entries else place
+    entries[listed] = entries.get(listed, -1) + 1
+    return (*listed, entries[listed])
 
 
 def _parts(name: str) -> Place:

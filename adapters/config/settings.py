@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import platformdirs
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, JsonValue, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from adapters.checkers import GITHUB_URL
+from adapters.config.agents_table import from_root
 from adapters.config.explain import expects, field_slot
 from adapters.config.problems import given
 from adapters.config.project_file import (
     PROJECT_FILE,
     Count,
     DatabaseUrl,
+    EvidenceUrl,
     Grace,
     LogFormat,
     LogLevel,
@@ -27,12 +29,15 @@ from adapters.config.project_file import (
     Parallelism,
     ServiceUrl,
     Text,
+    read_project,
     read_project_file,
 )
 from adapters.masking.strength import why_unfit
 from domain.base import sha256_hex
 from domain.errors import Malformed, Problem
 from domain.fields import Seconds, VariableName, quoted, wrong
+from domain.roles.agents import Agents, ModelId
+from domain.roles.models import EXPECTED, chosen, is_model, key_variables, script_of
 
 PREFIX = "COUNTERSIGN_"
 ENVIRONMENT = "environment"
@@ -41,14 +46,26 @@ ENVIRONMENT = "environment"
 AUTHORITY = (
     "temporal_address",
     "temporal_namespace",
+    "payload_key_file",
     "database_url",
     "evidence_dir",
+    "evidence_url",
     "docker_host",
     "base_image",
     "api_allow",
     "github_url",
+    "secrets",
 )
-"""Settings that choose who decides, and on what."""
+"""Settings that choose who decides, and on what; and what is kept from being read."""
+
+AUTHORITY_TABLES = (
+    ("verification_defaults",),
+    ("thresholds",),
+    ("override_policy",),
+    ("agents",),
+    ("policy_floor", "checks"),
+)
+"""What of the project file stands in every order. The rest of the floor only asks for more, whoever wrote it."""
 
 MIN_PARALLELISM = 4
 MIB = 1024 * 1024
@@ -94,6 +111,15 @@ Variables = Annotated[
     Field(description="names of variables such as API_KEY, as a JSON list or with commas between them"),
 ]
 Token = Annotated[SecretStr, AfterValidator(_token), Field(description="a token as GitHub shows it")]
+DeploymentName = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$", description="a name of letters, digits, - and _, 100 at most")
+]
+BuildId = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9._+-]{1,100}$", description="a version such as 1.4.0, of letters, digits, . _ + and -"),
+]
+ModelName = Annotated[ModelId, Field(description=EXPECTED)]
+AgentsTable = Annotated[Agents, NoDecode, Field(description="[agents] in countersign.toml, or COUNTERSIGN_MODEL")]
 Folder = Annotated[Path, Field(description="a path"), AfterValidator(_absolute)]
 
 
@@ -112,7 +138,9 @@ class Settings(BaseSettings):
     """What composition needs to know; all paths are absolute, durations in seconds. Source: DESIGN 5 to 7.
 
     Each field is a variable `COUNTERSIGN_<FIELD>`. `database_owner_url` is who makes tables, if not the user of
-    `database_url`. `base_image` of None means the one that Countersign builds.
+    `database_url`. `evidence_url`, a bucket, stands for `evidence_dir`. `base_image` of None means the one that
+    Countersign builds. `deployment` and `build_id` are those of workers of one's own, both or none. `model` is in
+    `agents`, too, where it stands for the file's.
     """
 
     model_config = SettingsConfigDict(
@@ -132,11 +160,15 @@ class Settings(BaseSettings):
     temporal_profile: Text | None = Field(default=None, validation_alias=AliasChoices("TEMPORAL_PROFILE"))
     temporal_namespace: Text = "default"
     temporal_binary: Text | None = None
+    payload_key_file: Folder | None = None
+    deployment: DeploymentName | None = None
+    build_id: BuildId | None = None
     database_url: DatabaseUrl = Field(
         default_factory=lambda settings: f"sqlite:///{settings['state_dir']}/trail.db", repr=False
     )
     database_owner_url: DatabaseUrl | None = Field(default=None, repr=False)
     evidence_dir: Folder = Field(default_factory=lambda settings: settings["state_dir"] / "evidence")
+    evidence_url: EvidenceUrl | None = None
     docker_host: Text | None = Field(
         default=None, validation_alias=AliasChoices("COUNTERSIGN_DOCKER_HOST", "DOCKER_HOST")
     )
@@ -148,6 +180,8 @@ class Settings(BaseSettings):
         default=None, validation_alias=AliasChoices("COUNTERSIGN_GITHUB_TOKEN", "GITHUB_TOKEN")
     )
     secrets: Variables = ()
+    model: ModelName | None = None
+    agents: AgentsTable = Agents()
     max_files: Count = 100_000
     max_file_bytes: Count = 256 * MIB
     max_total_bytes: Count = 1024 * MIB
@@ -191,9 +225,16 @@ def load_settings(start: Path | None = None) -> Settings:
         settings = Settings(**{**configured, "project": root})
     except ValidationError as error:
         raise Malformed(_explain(error)) from error
+    settings = _with_its_model(settings)
     unfit = [
         _problem(name, what, "expected one that can be masked, or its name not among the secrets")
-        for name in dict.fromkeys((*settings.secrets, *(_variables("github_token") if settings.github_token else ())))
+        for name in dict.fromkeys(
+            (
+                *settings.secrets,
+                *(_variables("github_token") if settings.github_token else ()),
+                *key_variables(settings.agents),
+            )
+        )
         if (what := why_unfit(name, os.environ.get(name, "")))
     ]
     if unfit:
@@ -201,15 +242,35 @@ def load_settings(start: Path | None = None) -> Settings:
     return settings
 
 
+def _with_its_model(settings: Settings) -> Settings:
+    """The settings with the variable's model in the table. Raises `Malformed` for one that means nothing."""
+    if settings.model is None:
+        return settings
+    if not is_model(settings.agents, settings.model):
+        what = f"{quoted(settings.model)} is no model"
+        raise Malformed([_problem(_variables("model")[0], what, f"expected {EXPECTED}")])
+    agents = settings.agents.model_copy(update={"model": settings.model})
+    return settings.model_copy(update={"agents": from_root(agents, settings.project)})
+
+
 def refuse_authority_within(settings: Settings, workspace: Path) -> None:
     """Refuse a project file that the worker of `workspace` could have written, where it says who decides or on what.
 
-    A server, an engine or a database of the worker's own would give any verdict (DESIGN 1.4). Raises `Malformed`.
+    A server, an engine or a database of the worker's own would give any verdict (DESIGN 1.4), and so would the
+    file of a scripted auditor. Raises `Malformed`.
     """
+    scripts = [
+        _problem("agents", f"{quoted(model)} is a file that the worker can write", "expected one outside the workspace")
+        for model in chosen(settings.agents)
+        if (script := script_of(model)) and _is_within(Path(script), workspace)
+    ]
+    if scripts:
+        raise Malformed(scripts)
     file = settings.project / PROJECT_FILE
     if not settings.project.is_relative_to(workspace) or not file.exists():
         return
-    said = read_project_file(file).as_settings(settings.project)
+    written, document = read_project(file)
+    said = written.as_settings(settings.project)
     problems = [
         Problem(
             file=PROJECT_FILE,
@@ -221,8 +282,27 @@ def refuse_authority_within(settings: Settings, workspace: Path) -> None:
         for name in AUTHORITY
         if name in said
     ]
+    problems += [
+        document.problem(
+            place, "is set in a file that the worker can write", "expected the file outside the workspace"
+        ).model_copy(update={"file": PROJECT_FILE})
+        for place in AUTHORITY_TABLES
+        if _has(document.data, place)
+    ]
     if problems:
         raise Malformed(problems)
+
+
+def _is_within(file: Path, workspace: Path) -> bool:
+    """Whether its worker can write the file, or a link on the way to it."""
+    return any(place.is_relative_to(workspace) for place in (Path(os.path.normpath(file)), _absolute(file)))
+
+
+def _has(data: JsonValue, place: tuple[str, ...]) -> bool:
+    """Whether there is something at `place`."""
+    for name in place:
+        data = data.get(name) if isinstance(data, dict) else None
+    return bool(data)
 
 
 def _project_root(start: Path) -> Path:

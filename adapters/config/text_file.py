@@ -10,37 +10,43 @@ from domain.errors import Malformed, Problem
 MAX_BYTES = 1024 * 1024
 
 
-def read_text_file(path: Path, shown: str, content: str) -> str:
+def read_text_file(path: Path, shown: str, content: str, most: int = MAX_BYTES) -> str:
     """The text of `path` without a byte order mark; `content` says what was expected in it.
 
-    `shown` is the path as the user gave it. Raises `Malformed`.
+    `shown` is the path as the user gave it, `most` what the file may have, in bytes. Raises `Malformed`.
     """
-
-    def refuse(what: str, expected: str, line: int = 1) -> Malformed:
-        return Malformed([Problem(file=shown, line=line, field="file", what=what, expected=f"expected {expected}")])
-
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
-            raise refuse("is a directory", f"a file with {content}")
+            raise refusal(shown, "is a directory", f"a file with {content}")
         if not stat.S_ISREG(status.st_mode):
-            raise refuse("is no regular file", f"a file with {content}")
+            raise refusal(shown, "is no regular file", f"a file with {content}")
         with path.open("rb") as file:
-            source = file.read(MAX_BYTES + 1)
+            source = file.read(most + 1)
     except FileNotFoundError as error:
-        raise refuse("does not exist", f"a file with {content}") from error
+        raise refusal(shown, "does not exist", f"a file with {content}") from error
     except OSError as error:
-        raise refuse(f"cannot be read: {error.strerror}", f"a file with {content}") from error
+        raise refusal(shown, f"cannot be read: {error.strerror}", f"a file with {content}") from error
     except ValueError as error:
-        raise refuse("has a NUL character in its name", f"a file with {content}") from error
-    if len(source) > MAX_BYTES:
-        raise refuse(f"has more than {MAX_BYTES} bytes", f"at most {MAX_BYTES}")
+        raise refusal(shown, "has a NUL character in its name", f"a file with {content}") from error
+    return text_in(source, shown, content, most)
+
+
+def text_in(source: bytes, shown: str, content: str, most: int = MAX_BYTES) -> str:
+    """The text that `source` is, the first `most` + 1 bytes of a file. Otherwise as `read_text_file`."""
+    if len(source) > most:
+        raise refusal(shown, f"has more than {most} bytes", f"at most {most}")
     try:
         text = source.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = source.count(b"\n", 0, error.start) + 1
-        raise refuse("is not UTF-8", f"{content} in UTF-8", line) from error
+        raise refusal(shown, "is not UTF-8", f"{content} in UTF-8", line) from error
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise refuse("has a NUL character", f"{content}", line)
+        raise refusal(shown, "has a NUL character", f"{content}", line)
     return text
+
+
+def refusal(shown: str, what: str, expected: str, line: int = 1) -> Malformed:
+    """The file as a whole is wrong; `expected` completes "expected ..."."""
+    return Malformed([Problem(file=shown, line=line, field="file", what=what, expected=f"expected {expected}")])

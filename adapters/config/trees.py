@@ -104,16 +104,18 @@ def _commit(repository: Path, revision: str, refuse: Refuse) -> BaseRevision | N
 
 
 def _apart(base: Path, workspace: Path | None, refuse: Refuse) -> str | None:
-    """`base`, unless it shares files with `workspace`: whoever writes one would write the other."""
-    if workspace is None:
+    """`base`, unless it shares files with `workspace`."""
+    what = shared(base, workspace) if workspace is not None else None
+    if what is None:
         return str(base)
-    if base == workspace:
-        what = "is the workspace itself, which the worker can write"
-    elif base.is_relative_to(workspace):
-        what = "is inside the workspace, which the worker can write"
-    elif workspace.is_relative_to(base):
-        what = "contains the workspace, which the worker can write"
-    else:
-        return str(base)
-    refuse(what, "expected a directory apart from it, or a commit")
+    refuse(f"{what}, which the worker can write", "expected a directory apart from it, or a commit")
     return None
+
+
+def shared(base: Path, workspace: Path) -> str | None:
+    """How `base` shares files with `workspace`, None for not at all: whoever writes one would write the other."""
+    if base == workspace:
+        return "is the workspace itself"
+    if base.is_relative_to(workspace):
+        return "is inside the workspace"
+    return "contains the workspace" if workspace.is_relative_to(base) else None

@@ -11,31 +11,21 @@ old (`adapters.evidence.sweep`).
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import os
-import re
-import shutil
 import time
-import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from itertools import chain
 from pathlib import Path
-from types import TracebackType
 
 from adapters.evidence import staging
+from adapters.evidence.bulk import StagedBulk, translated, write_file
+from adapters.evidence.layout import BLOBS, DIGEST, MEMOS, memo_data, memo_file, memo_path, placed_path
 from domain.base import sha256_hex
 from domain.errors import Cause, Unavailable, no_blob
 
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
-_MEMO_HEADER = 64  # bytes: the digest in front of what is remembered
 FRESH = 300  # seconds; what is used again within them keeps its time, so that most uses write nothing
 _SYNCED_IN_A_ROW = 64  # by one thread: neighbours are in the same commit of the journal
 _SYNC_THREADS = 16
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 class FolderStore:
@@ -43,13 +33,12 @@ class FolderStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._blobs = root / "blobs"
+        self._blobs = root / BLOBS
         self._prefix = os.fspath(self._blobs)
         self._staging = self._blobs / ".staging"
-        self._memos = root / "memo"
         with translated(self.root):
             self._staging.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._memos.mkdir(mode=0o700, exist_ok=True)
+            (root / MEMOS).mkdir(mode=0o700, exist_ok=True)
             for first in range(256):
                 (self._blobs / f"{first:02x}").mkdir(mode=0o700, exist_ok=True)
             _sync(self._blobs)
@@ -66,7 +55,7 @@ class FolderStore:
 
     def get(self, digest: str) -> bytes:
         """The blob. Raises `Unavailable` when there is none, or its bytes are not what was stored."""
-        if not _DIGEST.fullmatch(digest):
+        if not DIGEST.fullmatch(digest):
             raise no_blob(digest)
         path = self._path(digest)
         with translated(self.root):
@@ -84,13 +73,13 @@ class FolderStore:
 
     def has(self, digest: str) -> bool:
         """Whether the blob is there; its bytes are checked by `get`."""
-        return bool(_DIGEST.fullmatch(digest)) and self._path(digest).is_file()
+        return bool(DIGEST.fullmatch(digest)) and self._path(digest).is_file()
 
     def remember(self, key: str, data: bytes) -> None:
         """Keep `data` under `key`; the last one wins. Raises `ValueError` for a key that is no digest."""
         target = self._memo(key)
         with translated(self.root):
-            self._write_synced(target, _memo_digest(key, data) + data)
+            self._write_synced(target, memo_file(key, data))
 
     def recall(self, key: str) -> bytes | None:
         """What was last remembered under `key`, None when nothing was or the file is not what was written."""
@@ -112,14 +101,22 @@ class FolderStore:
         """Write a file of `SESSION/TODO/ATTEMPT/`, whole or not at all. Raises `ValueError` for a name that is no path
         below it.
         """
-        parts = [session, todo, str(attempt), *name.split("/")]
-        unfit = [part for part in parts if not _PART.fullmatch(part)]
-        if unfit:
-            raise ValueError(f"{unfit[0]!r} cannot be a part of a path in the evidence folder")
-        target = self.root.joinpath(*parts)
+        target = self.root / placed_path(session, todo, attempt, name)
         with translated(self.root):
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._write_synced(target, data)
+
+    def placed(self, session: str, todo: str, attempt: int, name: str) -> bytes | None:
+        """The file that people find there now, None when there is none."""
+        with translated(self.root):
+            try:
+                return (self.root / placed_path(session, todo, attempt, name)).read_bytes()
+            except FileNotFoundError:
+                return None
+
+    def place_of(self, session: str, todo: str, attempt: int) -> str:
+        """The folder that people open for one attempt."""
+        return str(self.root / session / todo / str(attempt))
 
     def _path(self, digest: str) -> Path:
         return Path(self._name(digest))
@@ -129,9 +126,7 @@ class FolderStore:
         return f"{self._prefix}/{digest[:2]}/{digest}"
 
     def _memo(self, key: str) -> Path:
-        if not _DIGEST.fullmatch(key):
-            raise ValueError(f"{key!r} is no key of the evidence store: it takes 64 hexadecimal digits")
-        return self._memos / key
+        return self.root / memo_path(key)
 
     def _present(self, digest: str, size: int) -> bool:
         """Whether the blob is there and of the right length: one that was cut short is written again.
@@ -149,120 +144,30 @@ class FolderStore:
         """`data` under `target`'s name, all at once, and there after a crash."""
         with staging.staged(self._staging) as folder:
             temporary = folder / target.name
-            _write(temporary, data)
+            write_file(temporary, data)
             _sync(temporary)
             temporary.replace(target)
         _sync(target.parent)
 
 
-class FolderBulk:
-    """Blobs that are stored together when the `with` block ends without an error, or not at all."""
+class FolderBulk(StagedBulk):
+    """Blobs that are synced together, and only then named."""
 
     def __init__(self, store: FolderStore) -> None:
+        super().__init__(store.root, store._staging)
         self._store = store
-        self._stack = ExitStack()
-        self._folder = store._staging
-        self._staged: set[str] = set()
 
-    def __enter__(self) -> FolderBulk:
-        with translated(self._store.root):
-            self._folder = self._stack.enter_context(staging.staged(self._store._staging))
-        return self
+    def present(self, digest: str, size: int) -> bool:
+        """Whether the blob is there; if it is, it counts as new from now on."""
+        return self._store._present(digest, size)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        with self._stack:
-            if error is None:
-                with translated(self._store.root):
-                    self._commit()
-
-    def add(self, chunks: Iterable[bytes]) -> str:
-        """Take one blob, given in pieces of which a few are held, and answer with its digest.
-
-        `chunks` that can be gone through twice are, if there are many: only what is not here yet is written.
-        """
-        pieces = iter(chunks)
-        first, second = next(pieces, b""), next(pieces, None)
-        if second is not None:
-            whole = chain((first, second), pieces)
-            return self._stream(whole) if pieces is chunks else self._stream_new(whole, chunks)
-        digest = sha256_hex(first)
-        if not self._has(digest, len(first)):
-            with translated(self._store.root):
-                _write(self._name(digest), first)
-            self._staged.add(digest)
-        return digest
-
-    def _stream_new(self, pieces: Iterable[bytes], again: Iterable[bytes]) -> str:
-        """The blob of `pieces` if it is here, else that of `again`, which need not be the same any more."""
-        hasher = hashlib.sha256()
-        size = 0
-        for piece in pieces:
-            hasher.update(piece)
-            size += len(piece)
-        digest = hasher.hexdigest()
-        return digest if self._has(digest, size) else self._stream(again)
-
-    def _stream(self, pieces: Iterable[bytes]) -> str:
-        path = self._name(uuid.uuid4().hex)
-        hasher = hashlib.sha256()
-        size = 0
-        with translated(self._store.root):
-            descriptor = os.open(path, _NEW_FILE, 0o600)
-        try:
-            for piece in pieces:
-                hasher.update(piece)
-                size += len(piece)
-                with translated(self._store.root):
-                    _write_all(descriptor, piece)
-        finally:
-            os.close(descriptor)
-        digest = hasher.hexdigest()
-        with translated(self._store.root):
-            if self._has(digest, size):
-                Path(path).unlink()
-            else:
-                Path(path).rename(self._name(digest))
-                self._staged.add(digest)
-        return digest
-
-    def _has(self, digest: str, size: int) -> bool:
-        return digest in self._staged or self._store._present(digest, size)
-
-    def _commit(self) -> None:
-        staged = sorted(self._staged)
-        _sync_all([self._name(digest) for digest in staged])
+    def commit(self) -> None:
+        """Sync what is staged, then give it its names."""
+        staged = sorted(self.staged)
+        _sync_all([self.name(digest) for digest in staged])
         for digest in staged:
-            os.replace(self._name(digest), self._store._name(digest))  # noqa: PTH105  # see `_name` there
+            os.replace(self.name(digest), self._store._name(digest))  # noqa: PTH105  # see `_name` there
         _sync_all(sorted({str(self._store._path(digest).parent) for digest in staged}))
-
-    def _name(self, name: str) -> str:
-        return f"{self._folder}/{name}"
-
-
-@contextmanager
-def translated(root: Path) -> Iterator[None]:
-    """What the disk refuses in the block, as `Unavailable` (store_unavailable, disk_full) of the store at `root`."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            free = shutil.disk_usage(root).free // 2**20
-            raise Unavailable(
-                Cause.DISK_FULL,
-                f"The evidence store {root} has no room left: {free} MiB free",
-                "Free some space on that disk, or put the state directory on another one.",
-            ) from error
-        raise Unavailable(
-            Cause.STORE_UNAVAILABLE,
-            f"The evidence store {root} cannot be used: {error.strerror} ({error.filename})",
-            "See that the folder exists and that this user may write to it.",
-        ) from error
-
-
-def memo_data(key: str, stored: bytes) -> bytes | None:
-    """What is remembered in a file that holds `stored` under `key`, None when it is not what was written."""
-    digest, data = stored[:_MEMO_HEADER], stored[_MEMO_HEADER:]
-    return data if digest == _memo_digest(key, data) else None
 
 
 def _refreshed(path: Path) -> bool:
@@ -280,25 +185,6 @@ def _touched(path: Path | str) -> bool:
     except OSError:
         return False
     return True
-
-
-def _memo_digest(key: str, data: bytes) -> bytes:
-    """What a memo's file begins with. The key is in it, so that a file under another's name is noticed, too."""
-    return hashlib.sha256(key.encode() + data).hexdigest().encode()
-
-
-def _write(path: Path | str, data: bytes) -> None:
-    descriptor = os.open(path, _NEW_FILE, 0o600)
-    try:
-        _write_all(descriptor, data)
-    finally:
-        os.close(descriptor)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(descriptor, left) :]
 
 
 def _sync_all(paths: Sequence[str]) -> None:

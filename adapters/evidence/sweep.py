@@ -8,7 +8,6 @@ next one puts it back.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import uuid
 from collections.abc import Collection, Iterator
@@ -16,13 +15,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from adapters.evidence.folder import memo_data, translated
+from adapters.evidence.bulk import translated
+from adapters.evidence.layout import ATTEMPT, BLOBS, DIGEST, MEMOS, memo_data
 
-BLOBS, MEMOS, ASIDE = "blobs", "memo", ".removed"
-"""Folders of the evidence folder that are no session's."""
-
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-_ATTEMPT = re.compile(r"[1-9][0-9]{0,8}")
+ASIDE = ".removed"
+"""A folder of the evidence folder that is no session's."""
 
 RoundKey = tuple[str, str, int]
 
@@ -71,7 +68,7 @@ class FolderSweep:
             for session in _folders(self._root):
                 for todo in _folders(session) if session.name not in (BLOBS, MEMOS, ASIDE) else ():
                     for attempt in _folders(todo):
-                        if _ATTEMPT.fullmatch(attempt.name):
+                        if ATTEMPT.fullmatch(attempt.name):
                             yield session.name, todo.name, int(attempt.name)
 
     def old_folders(self, before: float, of: Collection[RoundKey]) -> Iterator[Left]:
@@ -113,10 +110,13 @@ class FolderSweep:
             for aside in list(self._aside.iterdir()) if self._aside.exists() else ():
                 kind, digest = aside.name.split("-")[1], aside.name.rpartition("-")[2]
                 folder = {BLOBS: f"{BLOBS}/{digest[:2]}", MEMOS: MEMOS}.get(kind)
-                if folder and _DIGEST.fullmatch(digest) and aside.is_file():
+                if folder and DIGEST.fullmatch(digest) and aside.is_file():
                     _back(aside, self._root / folder / digest)
                 else:
                     _discard(aside)
+
+    def done(self) -> None:
+        """Nothing: what is removed here was moved aside first."""
 
     def _old(self, folder: str, before: float) -> Iterator[Left]:
         for entry in sorted(_files(self._root / folder), key=lambda entry: entry.name):
@@ -147,7 +147,7 @@ def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
     if folder.is_dir():
         with os.scandir(folder) as entries:
             yield from (
-                entry for entry in entries if _DIGEST.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+                entry for entry in entries if DIGEST.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
             )
 
 

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from adapters.masking.masker import Masker
 from adapters.masking.strength import why_unfit
+from domain.roles.models import key_variables
 
 if TYPE_CHECKING:  # what only prints must not load the settings
     from adapters.config.settings import Settings
@@ -19,6 +20,10 @@ if TYPE_CHECKING:  # what only prints must not load the settings
 KNOWN = Masker()
 
 GITHUB_TOKENS = ("COUNTERSIGN_GITHUB_TOKEN", "GITHUB_TOKEN")
+TEMPORAL_KEYS = ("TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_DATA")
+AWS_KEYS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+"""Secrets where evidence is in a bucket."""
+
 URLS = {
     "database_url": "DATABASE_PASSWORD",
     "database_owner_url": "DATABASE_OWNER_PASSWORD",
@@ -35,9 +40,11 @@ def masker_of(settings: Settings) -> Masker:
 
 def secrets_of(settings: Settings) -> dict[str, bytes]:
     """The values that the settings name, by what they are called. A variable that is not set has none."""
-    found = values_of((*settings.secrets, *GITHUB_TOKENS))
+    found = values_of((*settings.secrets, *GITHUB_TOKENS, *TEMPORAL_KEYS, *key_variables(settings.agents)))
     if settings.github_token is not None and not found.keys() & set(GITHUB_TOKENS):
         found["GITHUB_TOKEN"] = settings.github_token.get_secret_value().encode()
+    if settings.evidence_url is not None:
+        found |= values_of(AWS_KEYS)
     for field, name in URLS.items():
         found |= _passwords(name, getattr(settings, field))
     return found
@@ -47,6 +54,7 @@ def variables_with_secrets(settings: Settings) -> tuple[str, ...]:
     """The variables that a host must have as a command has them: named as secrets, or URLs with a password."""
     return (
         *settings.secrets,
+        *(AWS_KEYS if settings.evidence_url is not None else ()),
         *(f"COUNTERSIGN_{field.upper()}" for field in URLS if _passwords("", getattr(settings, field))),
     )
 

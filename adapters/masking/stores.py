@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from adapters.masking.masker import Masker
 from domain.checks import Item
 from domain.events import RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
 from domain.ports import EVERYTHING, Bulk, CheckContext, Checker, EvidenceStore, Finding, Trail
-from domain.read_model import Difference, State
+from domain.read_model import TABLES, Difference, State, Table
 
 PROSE = ("before", "after", "payload")
 """What of an event may have any text in it; the rest are ids, which an order with a secret in them never gets."""
@@ -52,6 +52,14 @@ class MaskedEvidence:
     def place(self, session: str, todo: str, attempt: int, name: str, data: bytes) -> None:
         """Write a file of the attempt's folder, masked."""
         self._store.place(session, todo, attempt, name, self._masker.data(data))
+
+    def placed(self, session: str, todo: str, attempt: int, name: str) -> bytes | None:
+        """The file of the attempt's folder as it is."""
+        return self._store.placed(session, todo, attempt, name)
+
+    def place_of(self, session: str, todo: str, attempt: int) -> str:
+        """Where people find the attempt's folder."""
+        return self._store.place_of(session, todo, attempt)
 
 
 class Closable(Trail, Protocol):
@@ -107,9 +115,9 @@ class MaskedTrail:
         """See `domain.ports.Trail`."""
         return self._trail.verify()
 
-    def state(self, session: str | None = None, todo: str | None = None) -> State:
+    def state(self, session: str | None = None, todo: str | None = None, tables: Collection[Table] = TABLES) -> State:
         """See `domain.ports.Trail`."""
-        return self._trail.state(session, todo)
+        return self._trail.state(session, todo, tables)
 
     def rebuild(self, repair: bool = True) -> tuple[Difference, ...]:
         """See `domain.ports.Trail`."""

@@ -17,10 +17,8 @@ from docker.errors import APIError
 from adapters.sandbox.confinement import Container, create
 from adapters.sandbox.engine import Engine, remove_container, status_of
 from adapters.sandbox.output import Attachment, Output
+from adapters.sandbox.script import SEAL_MISMATCH
 from domain.errors import Cause, Unavailable
-
-COPY_FAILED = 117
-SEAL_MISMATCH = 118
 
 TO_START_SECONDS = 120.0
 """How long a container may take until the limit counts; the copy of the tree and of /deps is in it."""
@@ -35,60 +33,6 @@ _MARK = b"\x06"
 _TO_DIE_SECONDS = 30.0
 _TIMEOUT_EXITS = (124, 137)
 _KILLED_EXITS = (137, 143)
-
-# Runs as the worker's id but, up to the first mark, nothing of the worker's: so an exit before it is ours, whatever its
-# code, and one after it is the worker's. What is copied from /deps is the image's, but where to is the worker's tree,
-# so that comes after the mark. The variables of the order come as arguments and are set last, lest a PATH or LD_PRELOAD
-# of theirs choose which `cp` and `timeout` these are.
-#
-# The builds stand before the variables in the arguments of the inner shell. What a build can forge: it runs the
-# worker's files as the same user, so it can write the last mark itself, and then the code that it ends with is taken
-# for the command's. It gains nothing by that: it could as well have let the command begin and changed what that runs.
-SCRIPT = rf"""
-umask 022
-read -r sealed < /src/seal && [ "$sealed" = "$COUNTERSIGN_TREE" ] || exit {SEAL_MISMATCH}
-mkdir /work/home /work/tree && cp -RPp /src/tree/. /work/tree || exit {COPY_FAILED}
-printf '\006'
-if [ -d /deps ]; then
-    cp -RPp /deps/. /work/tree > /work/deps 2>&1 || {{
-        cat /work/deps >&2
-        echo "what environment.setup installed in /deps could not be copied over the tree" >&2
-        exit 1
-    }}
-fi
-printf '\006'
-cd /work/tree || exit 1
-exec timeout -k 2 "$COUNTERSIGN_LIMIT" sh -c '
-    unset COUNTERSIGN_BUILDS COUNTERSIGN_COMMAND COUNTERSIGN_CWD COUNTERSIGN_LIMIT COUNTERSIGN_STDIN COUNTERSIGN_TREE
-    countersign_cwd=$1 countersign_builds=$2 countersign_stdin=$3
-    shift 3
-    build() {{
-        countersign_build=$1
-        shift "$countersign_builds"
-        [ $# = 0 ] || export "$@"
-        exec sh -c "$countersign_build"
-    }}
-    show() {{
-        cat /work/build >&2
-        exit "$1"
-    }}
-    while [ "$countersign_builds" -gt 0 ]; do
-        trap "show 124" TERM
-        ( build "$@" ) > /work/build 2>&1 || show "$?"
-        shift
-        countersign_builds=$((countersign_builds - 1))
-    done
-    trap - TERM
-    printf "\006"
-    if [ -n "$countersign_stdin" ]; then
-        printf %s "$countersign_stdin" > /work/stdin || exit 1
-        exec < /work/stdin
-    fi
-    cd -- "/work/tree/$countersign_cwd" || exit 1
-    [ $# = 0 ] || export "$@"
-    exec sh -c "$0"
-' "$COUNTERSIGN_COMMAND" "$COUNTERSIGN_CWD" "$COUNTERSIGN_BUILDS" "$COUNTERSIGN_STDIN" "$@"
-"""
 
 
 def variables(env: Mapping[str, str]) -> list[str]:

@@ -168,6 +168,12 @@ def _host_config(api: docker.APIClient, container: Container) -> object:
     )
 
 
+def writable_besides_work(image_volumes: Sequence[str]) -> list[str]:
+    """The folders beside /work that a container of an image with these volumes may write to."""
+    others = [path for path in map(posixpath.normpath, image_volumes) if path not in (WORK, SEALED)]
+    return [TEMPORARY, "/dev/shm", *others]  # noqa: S108  # folders of a container
+
+
 def _writable_folders(container: Container) -> dict[str, str]:
     limits = container.limits
     own = _tmpfs(limits.disk, _SPARE_INODES)

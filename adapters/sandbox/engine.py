@@ -23,6 +23,7 @@ DEADLINE = "countersign.deadline"
 """Labels of everything made here. `DEADLINE` is in whole seconds of Unix time: after it, the reaper may act."""
 
 TIMEOUT_SECONDS = 60
+CONNECTIONS = 64
 START_ENGINE = "start the Docker engine (systemctl start docker, or set DOCKER_HOST) and run: countersign doctor"
 FREE_SPACE = "free space on the engine's disk (docker system df) and run the round again"
 
@@ -48,6 +49,17 @@ class Engine:
         except ENGINE_ERRORS as error:
             raise unavailable(doing, error) from error
 
+    def answers(self, seconds: int) -> bool:
+        """Whether it answers a ping in so many seconds, on a connection of the ping's own."""
+        try:
+            api = docker.APIClient(**self._where(), timeout=seconds)
+            try:
+                return bool(api.ping())
+            finally:
+                api.close()
+        except ENGINE_ERRORS:
+            return False
+
     def close(self) -> None:
         """Let go of every connection; the next call connects again."""
         with self._lock:
@@ -58,9 +70,11 @@ class Engine:
     def _connected(self) -> docker.APIClient:
         with self._lock:
             if self._api is None:
-                where = kwargs_from_env() if self.docker_host is None else {"base_url": self.docker_host}
-                self._api = docker.APIClient(**where, timeout=TIMEOUT_SECONDS, max_pool_size=64)
+                self._api = docker.APIClient(**self._where(), timeout=TIMEOUT_SECONDS, max_pool_size=CONNECTIONS)
             return self._api
+
+    def _where(self) -> dict[str, Any]:
+        return {**kwargs_from_env()} if self.docker_host is None else {"base_url": self.docker_host}
 
 
 def unavailable(doing: str, error: Exception) -> Unavailable:

@@ -31,6 +31,7 @@ HOST_CERTIFICATES = "host-ca.crt"
 
 _USUAL_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 _FOLDER_NAME = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
+_BUILT = re.compile(rf"countersign/({_FOLDER_NAME.pattern}):[0-9a-f]{{12}}")
 _BASE = re.compile(r"^ARG\s+BASE(?:=(\S+))?\s*$", re.MULTILINE)
 _MAKING_A_BASE_SECONDS = 1800
 _SHOWN_LINES = 5
@@ -52,6 +53,44 @@ class Images:
             if _FOLDER_NAME.fullmatch(image) and (folder / "Dockerfile").is_file():
                 return self._from_folder(api, folder, progress)
             return Image(reference=image, id=_local(api, image) or _pull(api, image, progress))
+
+    def has(self, image: str) -> bool:
+        """Whether the engine has the image, by id or reference. Raises `Unavailable`."""
+        with self._engine.speaking(f"look for the image {image}") as api:
+            return _local(api, image) is not None
+
+    def again(self, image: Image, progress: Progress) -> Image:
+        """What `prepare` answered with on some engine, on this one: found by id or reference, else built or pulled.
+
+        Raises `Unavailable` as `prepare` does, so (image_missing) where this worker would build another image.
+        """
+        if self.has(image.id):  # without the lock: what is there must not wait for what is being built
+            return image
+        with self._lock, self._engine.speaking(f"prepare the image {image.reference}") as api:
+            return Image(reference=image.reference, id=self._by_reference(api, image.reference, progress))
+
+    def _by_reference(self, api: docker.APIClient, reference: str, progress: Progress) -> str:
+        if found := _local(api, reference):
+            return found
+        built = _BUILT.fullmatch(reference)
+        if built is None:
+            return _pull(api, reference, progress)
+        folder = self._folders / built[1]
+        base = self._first_base(api, [self._base_of(folder, reference)], progress)
+        return _build(api, folder, base, progress)
+
+    def _base_of(self, folder: Path, reference: str) -> str:
+        """What the folder is to be built on for that name: it says what is in the image."""
+        bases = self._bases(folder) if (folder / "Dockerfile").is_file() else []
+        for base in bases:
+            if _tag(folder, base) == reference:
+                return base
+        raise Unavailable(
+            Cause.IMAGE_MISSING,
+            f"the Docker engine has no image {reference}, and this worker would build another of that name: its "
+            f"sandbox_images/{folder.name} or its base image differs from that of the worker that prepared it",
+            "run the same version of Countersign with the same base_image on all workers of the queue sandbox",
+        )
 
     def _from_folder(self, api: docker.APIClient, folder: Path, progress: Progress) -> Image:
         bases = self._bases(folder)

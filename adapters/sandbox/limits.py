@@ -24,7 +24,10 @@ from domain.ports import EvidenceStore
 
 _LIFETIME_SECONDS = 120
 _TRIES = 3
-_OUR_IMAGES = ("countersign/", "countersign-base:")
+_LATELY_SECONDS = 60.0
+_OUR_IMAGES = ("countersign-base:", "countersign/", "countersign/setup:")
+"""Who comes and goes least comes first: a base stays, an image follows its folder, a set-up image the work."""
+
 _CGROUPS = "boot the engine's host with this cgroup controller on (docker info shows the warning), restart the engine"
 _FLAGS = {"MemoryLimit": "memory limit", "PidsLimit": "process limit", "CpuCfsQuota": "processor limit"}
 """What the engine says of itself, where it does, by what that means."""
@@ -124,6 +127,12 @@ class Gate:
         self._owner = owner
         self._lock = threading.Lock()
         self._held: set[str] = set()
+        self._bound_at = float("-inf")
+
+    @property
+    def bound_lately(self) -> bool:
+        """Whether the engine was asked, and its limits were proven to bind, in the last minute."""
+        return time.monotonic() - self._bound_at < _LATELY_SECONDS
 
     def ask(self) -> str:
         """The engine as it is now, for `prove`. Raises `Unavailable` (engine_limits) when it says that one is off."""
@@ -141,16 +150,20 @@ class Gate:
         Raises `Unavailable` (engine_limits for one that does not bind; engine_unavailable, store_unavailable).
         """
         with self._lock:
-            if engine in self._held:
-                return
-            if self._store.recall(engine) != _HELD:
-                with self._engine.speaking("prove its limits") as api:
-                    for proof in _PROOFS:
-                        state = _end_of(api, proof, image, self._owner)
-                        if not proof.held(state):
-                            raise _not_binding(proof.limit, _broken(state), proof.fix)
-                self._store.remember(engine, _HELD)
-            self._held.add(engine)
+            if engine not in self._held:
+                self._prove(engine, image)
+                self._held.add(engine)
+            self._bound_at = time.monotonic()
+
+    def _prove(self, engine: str, image: str) -> None:
+        if self._store.recall(engine) == _HELD:
+            return
+        with self._engine.speaking("prove its limits") as api:
+            for proof in _PROOFS:
+                state = _end_of(api, proof, image, self._owner)
+                if not proof.held(state):
+                    raise _not_binding(proof.limit, _broken(state), proof.fix)
+        self._store.remember(engine, _HELD)
 
 
 def _off(said: Mapping[str, Any]) -> dict[str, str]:
@@ -211,7 +224,8 @@ def _end_of_one(api: docker.APIClient, proof: _Proof, image: str, owner: str) ->
 
 
 def _available_image(api: docker.APIClient) -> str | None:
-    for image in api.images():
-        if any(tag.startswith(_OUR_IMAGES) for tag in image["RepoTags"] or ()):
-            return str(image["Id"])
-    return None
+    """One of ours, of those that are there the least likely to be removed meanwhile."""
+    tags = {tag: str(image["Id"]) for image in api.images() for tag in image["RepoTags"] or ()}
+    ours = [tag for tag in tags if tag.startswith(_OUR_IMAGES)]
+    rank = {tag: max(place for place, start in enumerate(_OUR_IMAGES) if tag.startswith(start)) for tag in ours}
+    return tags[min(ours, key=lambda tag: rank[tag])] if ours else None

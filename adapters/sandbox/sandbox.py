@@ -13,15 +13,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from adapters.sandbox import check, limits, serve
-from adapters.sandbox.confinement import Container, HostsGone, Limits
-from adapters.sandbox.engine import DEADLINE, OWNER, ROUND, RUN, Engine, name_of
+from adapters.sandbox import build_script, check, limits, script, serve
+from adapters.sandbox.confinement import Container, HostsGone, Limits, writable_besides_work
+from adapters.sandbox.engine import CONNECTIONS, DEADLINE, OWNER, ROUND, RUN, Engine, name_of
 from adapters.sandbox.hosts import Hosts
 from adapters.sandbox.images import Images
 from adapters.sandbox.limits import ProbeResult
 from adapters.sandbox.reaper import reap
 from adapters.sandbox.seal import Seal, Seals
 from adapters.sandbox.setup import Setups
+from adapters.sandbox.slots import Slots
 from adapters.sandbox.suitability import Suitability, Suitable
 from domain.checks import Observation
 from domain.errors import Cause, Unavailable
@@ -42,7 +43,8 @@ class DockerSandbox:
 
     `owner` names this state directory: what it makes on the engine is labelled so, and only that is removed.
     `base_image` is what the images of `images_dir` are built on, None for what each Dockerfile says. `docker_host` is
-    as in DOCKER_HOST, None for the environment's.
+    as in DOCKER_HOST, None for the environment's. `slots`: how many runs there may be at once, a served one with its
+    probe being one; the others wait, which counts to no limit.
     """
 
     def __init__(
@@ -53,8 +55,10 @@ class DockerSandbox:
         base_image: str | None,
         owner: str,
         docker_host: str | None = None,
+        slots: int = CONNECTIONS,
     ) -> None:
         self._owner = owner
+        self._slots = Slots(slots)
         self._engine = Engine(docker_host)
         self._images = Images(self._engine, images_dir, base_image)
         self._suitability = Suitability(self._engine, owner)
@@ -75,7 +79,14 @@ class DockerSandbox:
 
         Raises `Unavailable` (setup_failed, image_missing, engine_unavailable, store_unavailable, disk_full).
         """
-        return await _cancellable(lambda cancelled: self._setups.find_or_make(request, progress, cancelled))
+        return await _cancellable(lambda cancelled: self._setup(request, progress, cancelled))
+
+    async def ready(self, image: Image, setup: SetupInput | None, progress: Progress) -> Image:
+        """What `prepare`, then `setup`, made ready on some engine, as this one has it: made anew where it has not.
+
+        This engine's limits bind, too. Raises `Unavailable` as `prepare` and `setup` do.
+        """
+        return await _cancellable(lambda cancelled: self._ready(image, setup, progress, cancelled))
 
     async def run(self, request: RunRequest) -> Observation:
         """Run the command over the tree and say what was seen. Cancelled, it removes its container first.
@@ -83,18 +94,28 @@ class DockerSandbox:
         Raises `Unavailable` (engine_unavailable, engine_limits, image_missing, image_unsuitable, seal_mismatch,
         store_unavailable, disk_full).
         """
-        return await _cancellable(lambda cancelled: self._run(request, cancelled))
+        async with self._slots.one():
+            return await _cancellable(lambda cancelled: self._run(request, cancelled))
 
     async def serve(self, served: RunRequest, probe: ProbeRequest) -> Served:
         """Run both side by side until the probe ends or the limit has passed. Cancelled, it removes both first.
 
         Raises `Unavailable` as `run` does.
         """
-        return await _cancellable(lambda cancelled: self._serve(served, probe, cancelled))
+        async with self._slots.one():
+            return await _cancellable(lambda cancelled: self._serve(served, probe, cancelled))
 
     async def release(self, round: str) -> None:
         """Remove what the round left sealed. Doing it twice is no error. Raises `Unavailable`."""
         await asyncio.to_thread(self._seals.release, round)
+
+    async def rounds(self) -> frozenset[str]:
+        """The rounds that have something on the engine. Raises `Unavailable`."""
+        return await asyncio.to_thread(self._seals.rounds)
+
+    async def answers(self, seconds: int) -> bool:
+        """Whether the engine answers in so many seconds."""
+        return await asyncio.to_thread(self._engine.answers, seconds)
 
     async def reap(self) -> int:
         """Remove this owner's containers and volumes whose deadline has passed; how many. Raises `Unavailable`."""
@@ -123,6 +144,22 @@ class DockerSandbox:
         found = self._images.prepare(image, progress)
         self._suitability.of(found.id)
         self._gate.prove(engine, found.id)
+        return found
+
+    def _setup(self, request: SetupInput, progress: Progress, cancelled: threading.Event) -> Image:
+        here = self._images.again(request.image, progress)
+        return self._setups.find_or_make(request.model_copy(update={"image": here}), progress, cancelled)
+
+    def _ready(self, image: Image, setup: SetupInput | None, progress: Progress, cancelled: threading.Event) -> Image:
+        if setup is None:
+            found = self._images.again(image, progress)
+        elif self._images.has(image.id):
+            found = image
+        else:
+            found = self._setup(setup, progress, cancelled)
+        self._suitability.of(found.id)
+        if not self._gate.bound_lately:
+            self._gate.prove(self._gate.ask(), found.id)
         return found
 
     def _run(self, request: RunRequest, cancelled: threading.Event) -> Observation:
@@ -158,15 +195,16 @@ class DockerSandbox:
             request.command, request.env, *request.build, f"COUNTERSIGN_STDIN={request.stdin}"
         )
         suitable = self._suitability.of(request.image)
+        rules = request.build_rules if request.build else None
         for _ in range(_SEALINGS):
-            seal = self._seals.find_or_make(request.round, request.tree, request.image)
+            seal = self._seals.find_or_make(request.round, request.tree, request.image, rules)
             if cancelled.is_set():
                 raise check.Abandoned
             with suppress(HostsGone):  # with the holder, whose they were
                 lived = live(_container(request, seal, suitable, self._owner))
                 if not wrong(lived):
                     return lived
-            self._seals.discard(request.round, request.tree, seal)
+            self._seals.discard(request.round, request.tree, seal, rules)
         raise Unavailable(
             Cause.SEAL_MISMATCH,
             f"the sealed tree on the Docker engine is not {request.tree}, though it was sealed anew",
@@ -193,13 +231,14 @@ def _container(request: RunRequest, seal: Seal, image: Suitable, owner: str) -> 
     return Container(
         name=name_of("check", owner, request.key),
         image=request.image,
-        script=check.SCRIPT,
-        arguments=[*request.build, *check.variables(request.env)],
+        script=build_script.SCRIPT if request.build else script.SCRIPT,
+        arguments=[*_builds(request), *check.variables(request.env)],
         environment={
             "HOME": "/work/home",
             "COUNTERSIGN_BUILDS": str(len(request.build)),
             "COUNTERSIGN_COMMAND": request.command,
             "COUNTERSIGN_CWD": request.cwd,
+            "COUNTERSIGN_FOLDERS": "\n".join(writable_besides_work(image.volumes)),
             "COUNTERSIGN_LIMIT": f"{request.timeout:.3f}",
             "COUNTERSIGN_STDIN": request.stdin,
             "COUNTERSIGN_TREE": request.tree,
@@ -215,14 +254,23 @@ def _container(request: RunRequest, seal: Seal, image: Suitable, owner: str) -> 
             cpus=resources.cpus,
             pids=resources.pids,
             disk=size_in_bytes(resources.disk),
-            tree_bytes=seal.bytes + image.deps_bytes + len(request.stdin.encode()),
+            tree_bytes=seal.bytes
+            + image.deps_bytes
+            + len(request.stdin.encode())
+            + (build_script.KEEPER_BYTES if request.build else 0),
             tree_inodes=seal.inodes + image.deps_inodes,
         ),
         image_volumes=image.volumes,
         volume=seal.volume,
+        init=not request.build,
         bare=bool(seal.hosts),
         hosts=seal.hosts,
     )
+
+
+def _builds(request: RunRequest) -> list[str]:
+    """The arguments that come before the variables."""
+    return [build_script.KEEPER, *request.build] if request.build else []
 
 
 def _refuse_what_linux_cannot_start(command: str, env: Mapping[str, str], *others: str) -> None:
@@ -236,13 +284,30 @@ def _refuse_what_linux_cannot_start(command: str, env: Mapping[str, str], *other
 
 
 def _observation(request: RunRequest, ending: check.Ending) -> Observation:
-    """Of a check: what happened before its command began has names of its own."""
+    """Of a check: what happened before its command began has names of its own. Raises `Unavailable`."""
+    if request.build and ending.marks < check.COPIED:
+        _refuse_where_nothing_can_be_built(ending)
     return _seen(ending, request.image).model_copy(
         update={
             "copy_failed": ending.marks < check.COPIED,
             "build_failed": bool(request.build) and ending.marks == check.COUNTING,
         }
     )
+
+
+def _refuse_where_nothing_can_be_built(ending: check.Ending) -> None:
+    if ending.exit_code == build_script.MISSING_TOOL:
+        raise Unavailable(
+            Cause.IMAGE_UNSUITABLE,
+            f"nothing can be built on this image: {ending.output.texts()[1].strip()}",
+            f"use an image with {', '.join(build_script.TOOLS)}, or an order without environment.build",
+        )
+    if ending.exit_code == build_script.NOT_APART:
+        raise Unavailable(
+            Cause.ENGINE_LIMITS,
+            "the Docker engine lets a build write into the memory of the shell that runs it",
+            "use an engine that runs containers on Linux itself, or an order without environment.build",
+        )
 
 
 def _seen(ending: check.Ending, image: str) -> Observation:

@@ -28,6 +28,7 @@ from adapters.sandbox.engine import (
     status_of,
 )
 from adapters.sandbox.hosts import Hosts
+from domain.builds import STRICT, BuildRules
 from domain.ports import EvidenceStore
 from domain.tree import Manifest
 
@@ -66,18 +67,19 @@ class Seals:
         self._hosts = hosts
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
-    def find_or_make(self, round: str, tree: str, image: str) -> Seal:
+    def find_or_make(self, round: str, tree: str, image: str, rules: str | None = None) -> Seal:
         """The seal of the round's tree, made if it is absent. `image` is what the holder runs on, and has `sh`.
 
-        Raises `Unavailable`.
+        `rules`: those of its builds, None where nothing is built. Raises `Unavailable`.
         """
-        name = name_of("seal", self._owner, round, tree)
+        name = self._name(round, tree, rules)
         with self._locks[name], self._engine.speaking("seal the tree") as api:
-            return _find(api, name) or self._make(api, name, Container("", image, _HOLD, self._labels(round)), tree)
+            holder = Container("", image, _HOLD, self._labels(round))
+            return _find(api, name) or self._make(api, name, holder, tree, rules)
 
-    def discard(self, round: str, tree: str, seal: Seal) -> None:
+    def discard(self, round: str, tree: str, seal: Seal, rules: str | None = None) -> None:
         """Give up a seal that is not what it should be, so that the next one asked for is made anew."""
-        name = name_of("seal", self._owner, round, tree)
+        name = self._name(round, tree, rules)
         with self._locks[name], self._engine.speaking("remove a seal") as api:
             if _find(api, name) == seal:
                 remove_container(api, name)
@@ -92,20 +94,34 @@ class Seals:
             for volume in api.volumes(filters=ours)["Volumes"] or ():
                 remove_volume(api, volume["Name"])
 
-    def _make(self, api: docker.APIClient, name: str, holder: Container, tree: str) -> Seal:
+    def rounds(self) -> frozenset[str]:
+        """The rounds that have something on the engine, container or volume. Raises `Unavailable`."""
+        with self._engine.speaking("say what rounds it has something of") as api:
+            ours = {"label": [f"{OWNER}={self._owner}", ROUND]}
+            labelled = [*api.containers(all=True, filters=ours), *(api.volumes(filters=ours)["Volumes"] or ())]
+            return frozenset(str(each["Labels"][ROUND]) for each in labelled)
+
+    def _name(self, round: str, tree: str, rules: str | None) -> str:
+        return name_of("seal", self._owner, round, tree, *(() if rules is None else (f"built {rules}",)))
+
+    def _make(self, api: docker.APIClient, name: str, holder: Container, tree: str, rules: str | None) -> Seal:
         manifest = Manifest.decode(self._store.get(tree))
+        built = None if rules is None else self._rules(rules)
         unique = f"{name}-{uuid.uuid4().hex[:12]}"
         seal = Seal(unique, footprint(manifest), inodes(manifest))
         try:
             _make_volume(api, seal, holder)
-            self._hold(api, seal, holder, sealed_tree(manifest, tree, self._store.get))
+            self._hold(api, seal, holder, sealed_tree(manifest, tree, self._store.get, built))
             if _publish(api, unique, name):
                 return _find(api, name) or seal
         except BaseException:
             _remove(api, seal)
             raise
         _remove(api, seal)
-        return _find(api, name) or self._make(api, name, holder, tree)
+        return _find(api, name) or self._make(api, name, holder, tree, rules)
+
+    def _rules(self, digest: str) -> BuildRules:
+        return BuildRules.model_validate_json(self._store.get(digest)) if digest else STRICT
 
     def _hold(self, api: docker.APIClient, seal: Seal, holder: Container, archive: Iterator[bytes]) -> None:
         shared = self._hosts.can_be_shared(api, holder.image)
@@ -146,7 +162,8 @@ def _find(api: docker.APIClient, name: str) -> Seal | None:
 
 
 def _make_volume(api: docker.APIClient, seal: Seal, holder: Container) -> None:
-    size = f"size={seal.bytes + MIB},nr_inodes={seal.inodes + 64},mode=0755,nosuid,nodev"
+    # room for every folder and link a second time, where the tree is built
+    size = f"size={2 * seal.bytes + MIB},nr_inodes={2 * seal.inodes + 64},mode=0755,nosuid,nodev"
     api.create_volume(
         seal.volume,
         driver="local",

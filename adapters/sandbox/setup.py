@@ -1,7 +1,8 @@
 """Installs on an image what a project needs, once, with network; it sees the base's inputs and nothing of the worker's.
 
 Source: DESIGN section 7, "environment". What is installed is committed as an image, whose tag names all it follows
-from but the secrets: those reach the container by its standard input alone, and no layer.
+from but the secrets: those reach the container by its standard input alone, and no layer. The tag is the same on every
+engine; a label says which image of its own engine it was made on.
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ from domain.ports import EvidenceStore, Progress
 from domain.tree import Entry, Manifest
 
 REPOSITORY = "countersign/setup"
+MADE_ON = "countersign.made-on"
+"""Label of what a set-up made: the id of the image below it, which its tag does not name."""
+
 LIMIT_SECONDS = 25 * 60.0
 
 _ENGINE_SECONDS = 600
@@ -72,7 +76,9 @@ class Setups:
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def find_or_make(self, request: SetupInput, progress: Progress, cancelled: threading.Event) -> Image:
-        """The image, made if it is absent. What is found needs neither network nor secrets.
+        """The image, made if it is absent or was made on another image than `request.image`, which this engine has.
+
+        What is found needs neither network nor secrets.
 
         Raises `Unavailable` (setup_failed, image_missing, engine_unavailable, store_unavailable, disk_full), and
         `Abandoned` soon after `cancelled` is set. No container stays.
@@ -81,7 +87,7 @@ class Setups:
         tag = tag_of(request, inputs)
         with self._turn(tag, cancelled):
             with self._engine.speaking("look for what the set-up made") as api:
-                found = inspect_image(api, tag)
+                found = _made(api, tag, request.image.id)
             if found is None:
                 secrets = _environment(request.secrets)
                 with _patient(self._engine) as api:
@@ -164,7 +170,12 @@ class Setups:
 
 def tag_of(request: SetupInput, inputs: Iterable[Entry]) -> str:
     """The name that says all that the image follows from; the secrets are how it was fetched, not what."""
-    follows = [PROTOCOL, request.image.id, list(request.setup), [[entry.path, *entry.identity] for entry in inputs]]
+    follows = [
+        PROTOCOL,
+        request.image.reference,
+        list(request.setup),
+        [[entry.path, *entry.identity] for entry in inputs],
+    ]
     return f"{REPOSITORY}:{sha256_hex(canonical_json(follows))[:24]}"
 
 
@@ -274,15 +285,23 @@ def _refuse_a_secret(api: docker.APIClient, container: str, secrets: Secrets) ->
 
 def _keep(api: docker.APIClient, container: str, tag: str, original: dict[str, Any]) -> dict[str, Any]:
     """Commit to the tag with the original's configuration, unless another process has been faster."""
-    found = inspect_image(api, tag)
+    found = _made(api, tag, original["Id"])
     if found is None:
         repository, _, name = tag.partition(":")
         api.commit(container, repository, name, message="countersign setup", conf=_configuration(original))
-        found = inspect_image(api, tag)
+        found = _made(api, tag, original["Id"])
     if found is None:
         raise Unavailable(
             Cause.ENGINE_UNAVAILABLE, f"the image {tag} was made and is gone again", "verify again, which makes it anew"
         )
+    return found
+
+
+def _made(api: docker.APIClient, tag: str, original: str) -> dict[str, Any] | None:
+    """The image of that tag, if it was made on `original`: what a reference leads to may change, and so must this."""
+    found = inspect_image(api, tag)
+    if found is None or (found["Config"].get("Labels") or {}).get(MADE_ON) != original:
+        return None
     return found
 
 
@@ -296,5 +315,5 @@ def _configuration(original: dict[str, Any]) -> dict[str, Any]:
     return config | {
         "User": config.get("User") or "0:0",
         "Entrypoint": config.get("Entrypoint") or [],
-        "Labels": {**dict.fromkeys((OWNER, DEADLINE), ""), **(config.get("Labels") or {})},
+        "Labels": {**dict.fromkeys((OWNER, DEADLINE), ""), **(config.get("Labels") or {}), MADE_ON: original["Id"]},
     }

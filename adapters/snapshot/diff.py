@@ -52,6 +52,12 @@ def unified_diff(base: Manifest, tree: Manifest, paths: Iterable[str], read: Cal
     return result
 
 
+def changed_lines(old: str, new: str) -> frozenset[int]:
+    """The lines of `new`, from 1, that `old` does not have at their place."""
+    opcodes = _opcodes(_lines(old), _lines(new))
+    return frozenset(line + 1 for tag, _, _, c, d in opcodes if tag != "equal" for line in range(c, d))
+
+
 def _file_diff(
     path: str, before: Entry | None, after: Entry | None, read: Callable[[str], bytes]
 ) -> tuple[list[str], list[str]]:

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 from adapters.snapshot.found import SnapshotLimits, Tree
 from adapters.snapshot.names import join, link_problem, shown, unusable
-from adapters.snapshot.patterns import BUILT_IN, Selection
+from adapters.snapshot.patterns import Selection
 from domain.errors import WorkspaceRefused
 from domain.ports import Bulk, Progress
-from domain.tree import Entry
+from domain.tree import BUILT_IN, Entry
 
 PIECE = 2**20  # bytes read at a time
 _REST = 2**16  # bytes asked for beyond a file's size: it may have grown, and 1 MiB for an end of file costs time

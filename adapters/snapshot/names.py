@@ -11,6 +11,7 @@ _INVISIBLE = frozenset({"Cf", "Zl", "Zp"})
 _SCRIPTS = frozenset({"LATIN", "CYRILLIC", "GREEK"})
 _DOUBLES = frozenset("асԁеһіјӏморѕтухАВСЕНІЈКМОРЅТХУαικνορτυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
 """Cyrillic and Greek letters that look like Latin ones."""
+_STYLED = ("FULLWIDTH LATIN", "MATHEMATICAL", "LATIN SMALL LIGATURE")
 
 
 def join(folder: str, name: str) -> str:
@@ -41,6 +42,8 @@ def misleading(name: str) -> str:
         return ""
     if any(unicodedata.category(character) in _INVISIBLE for character in name):
         return "its name has an invisible character"
+    if any(unicodedata.name(character, "").startswith(_STYLED) for character in name):
+        return "its name has letters that only look Latin"
     foreign = {character for character in name if character.isalpha() and not character.isascii()}
     for part in [name] if foreign <= _DOUBLES else name.split("."):
         scripts = {unicodedata.name(character, "").partition(" ")[0] for character in part if character.isalpha()}

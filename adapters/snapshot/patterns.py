@@ -12,10 +12,8 @@ from dulwich.wildmatch import MalformedPattern
 from pathspec import GitIgnoreSpec
 
 from adapters.snapshot.names import misleading
-from domain.tree import Manifest
+from domain.tree import BUILT_IN, IGNORED, Manifest
 
-BY_GITIGNORE = "ignored by the base's .gitignore"
-BUILT_IN = "built-in list"
 SUBMODULE = "a submodule of the base"
 
 _FOLDERS = frozenset({".git", ".hg", ".svn", ".jj"})
@@ -26,6 +24,7 @@ _CACHES = frozenset(
         ".countersign",  # orders that `init` wrote
     }
 )
+_LOOKED_THROUGH = frozenset({"node_modules", "__pycache__"})
 _COMPILED = (".pyc", ".pyo")
 
 
@@ -132,7 +131,7 @@ class Selection:
         name = posixpath.basename(path)
         reason = inherited or built_in(name, is_folder)
         if not reason and not self.is_base and self._ignored.ignores(path, is_folder):
-            reason = BY_GITIGNORE
+            reason = IGNORED
         if self.knows(path):
             return Judgement(True, reason)
         if not reason and not self.is_base:
@@ -141,8 +140,12 @@ class Selection:
 
 
 def built_in(name: str, is_folder: bool) -> str:
-    """The reason that an entry of this name never travels, or nothing. Source: DESIGN 8 "Trusted tree"."""
+    """The reason that an entry of this name never travels, or nothing. Source: DESIGN 8 "Trusted tree".
+
+    Some names say it of links, too: `node_modules -> lib` would be one.
+    """
     folded = name.lower()  # ".GIT" is .git to some file systems
-    if folded in _FOLDERS or (is_folder and (name in _CACHES or name.endswith(".egg-info"))):
+    cache = name in _CACHES or name.endswith(".egg-info") if is_folder else name in _LOOKED_THROUGH
+    if folded in _FOLDERS or cache:
         return f"{BUILT_IN}: {folded if folded in _FOLDERS else name}"
     return f"{BUILT_IN}: compiled" if not is_folder and name.endswith(_COMPILED) else ""

@@ -2,45 +2,58 @@
 
 from __future__ import annotations
 
-import posixpath
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable
 
-from pathspec import GitIgnoreSpec
-
+from adapters.snapshot.contents import looking
+from adapters.snapshot.matching import matcher, without
 from domain.order import Scope
-from domain.scope import NEW_TESTS, PROTECTED, START_UP, Matcher, Rules
+from domain.protected import CONFIGURATION, INTEGRATION, PROTECTED, START_UP, TESTS
+from domain.scope import Rules
 
-_RUNNER = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "coverage", "py"})
-_IMPORTED_FIRST = sys.stdlib_module_names | _RUNNER
+_RUNNERS = frozenset(
+    {
+        *("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments", "coverage", "xdist", "execnet"),
+        *("exceptiongroup", "tomli", "colorama", "typing_extensions", "attr", "attrs", "six", "setuptools"),
+        *("pkg_resources", "_distutils_hack", "pip", "tox", "nox", "nose", "nose2", "unittest2"),
+    }
+)
+_TEST_LIBRARIES = frozenset(
+    {
+        *("hypothesis", "mock", "freezegun", "time_machine", "responses", "respx", "requests_mock", "httpretty"),
+        *("vcr", "faker", "factory", "parameterized", "ddt", "testfixtures", "syrupy", "snapshottest", "anyio"),
+        *("sniffio", "trio", "aioresponses", "asynctest", "hamcrest"),
+    }
+)
+_LINTERS = frozenset(
+    {
+        *("ruff", "mypy", "mypy_extensions", "flake8", "pyflakes", "pycodestyle", "pydocstyle", "pylint", "isort"),
+        *("bandit", "pyright", "importlinter"),
+    }
+)
+RESERVED = (sys.stdlib_module_names - {"test"}) | _RUNNERS | _TEST_LIBRARIES | _LINTERS
+"""Modules that nothing of the worker's may stand for, by name; so may none that begins like a plugin of pytest's."""
+_RESERVED_STARTS = ("pytest_", "_pytest_", "_hypothesis_")
 
 
-def rules_of(scope: Scope) -> Rules:
-    """The rules of `scope`, with the built-in lists of `domain.scope` in them."""
+def rules_of(scope: Scope, read: Callable[[str], bytes]) -> Rules:
+    """The rules of `scope` with the lists of `domain.protected` in them; `read` gives a blob by its digest."""
     return Rules(
-        allow=_matcher(scope.allow),
-        deny=_matcher(scope.deny),
-        protect=_matcher([*PROTECTED, *scope.protect]),
-        unprotect=_matcher(scope.unprotect),
-        new_test=_matcher(NEW_TESTS),
-        start_up=_matcher(START_UP),
-        shadows=shadows,
+        allow=matcher(scope.allow),
+        deny=matcher(scope.deny),
+        protect=matcher([*PROTECTED, *scope.protect]),
+        unprotect=matcher(scope.unprotect),
+        test=matcher([*TESTS, *scope.protect]),
+        new_test=without(matcher(TESTS), matcher([*CONFIGURATION, *INTEGRATION])),
+        start_up=matcher(START_UP),
+        reserved=reserved,
+        look=looking(read),
     )
 
 
-def _matcher(patterns: Iterable[str]) -> Matcher:
-    return GitIgnoreSpec.from_lines(list(patterns)).match_file
-
-
-def shadows(path: str) -> bool:
-    """Whether `path`, in the root or in `src`, is a module that hides one of the standard library's or the runner's.
+def reserved(module: str) -> bool:
+    """Whether a top-level module of this name is the standard library's, a runner's, a linter's or tests rely on it.
 
     The names are those of the Python that runs Countersign, not the image's.
     """
-    parts = path.removeprefix("src/").split("/")
-    module = parts[0].partition(".")[0]
-    if module not in _IMPORTED_FIRST:
-        return False
-    if len(parts) == 1:
-        return posixpath.splitext(path)[1] in (".py", ".so", "")  # none: a link to a folder is a package, too
-    return len(parts) == 2 and parts[1].startswith("__init__.")
+    return module in RESERVED or module.startswith(_RESERVED_STARTS)

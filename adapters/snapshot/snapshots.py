@@ -5,29 +5,42 @@ Of a workspace that is being written to this alone is promised: what is frozen a
 
 from __future__ import annotations
 
+import json
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
 from adapters.masking.masker import Masker
+from adapters.snapshot.beside import Beside, NotUsable
+from adapters.snapshot.build_rules import build_rules
 from adapters.snapshot.commits import read_commits
 from adapters.snapshot.diff import unified_diff
 from adapters.snapshot.directory import read_directory
+from adapters.snapshot.doctests import lost_examples
 from adapters.snapshot.found import SnapshotLimits, Tree
+from adapters.snapshot.frozen_base import Rest, below
 from adapters.snapshot.leaks import Leaks
-from adapters.snapshot.patterns import BUILT_IN, IgnoreRules, Include, Selection
+from adapters.snapshot.matching import matcher
+from adapters.snapshot.patterns import IgnoreRules, Include, Selection
+from adapters.snapshot.probe import probe_trees
 from adapters.snapshot.revision import read_revision
 from adapters.snapshot.rules import rules_of
+from adapters.snapshot.trusted import DROPPED, trusted
 from domain.errors import Cause, Unavailable, WorkspaceRefused
-from domain.messages import SHOWN, FreezeInput, Frozen, ScopeInput, ScopeResult
+from domain.messages import (
+    SHOWN,
+    FreezeInput,
+    Frozen,
+    FrozenBase,
+    Leak,
+    ProbeInput,
+    ProbeTrees,
+    ScopeInput,
+    ScopeResult,
+)
 from domain.order import BaseRevision
 from domain.ports import EvidenceStore, Progress
-from domain.scope import assess
-from domain.tree import Dropped, Manifest, changes
-
-_DROPPED = TypeAdapter(tuple[Dropped, ...])
+from domain.tree import BUILT_IN, Dropped, Manifest, changes
 
 
 class FileSnapshots:
@@ -40,39 +53,67 @@ class FileSnapshots:
         self._limits = limits or SnapshotLimits()
         self._masker = masker or Masker()
 
+    def freeze_base(self, request: FreezeInput, progress: Progress) -> FrozenBase:
+        """Copy the base and the files beside the order into the store; the workspace is not looked at.
+
+        Raises `Unavailable` (base_unreadable, order_files_unusable, store_unavailable, disk_full).
+        """
+        leaks = Leaks(self._masker)
+        tree = self._read_base(request.base, Include(request.include), leaks, progress)
+        base = Manifest.of(tree.entries)
+        beside = self._read_beside(request.order_folder, request.order_files, leaks)
+        rest = Rest(
+            manifest=self._keep(base),
+            include=request.include,
+            ignore_files=tree.ignore_files,
+            submodules=tuple(sorted(tree.submodules)),
+            dropped=tuple(tree.dropped),
+            asked=request.order_files,
+            order_files=self._keep(beside) if beside.entries else "",
+            secrets=_in_base(leaks, base, beside),
+        )
+        kept = self._keep_bytes(rest.model_dump_json().encode())
+        return FrozenBase(manifest=rest.manifest, rest=kept, files=len(base.entries))
+
     def freeze(self, request: FreezeInput, progress: Progress) -> Frozen:
-        """Copy workspace and base into the store.
+        """Copy workspace, base and the files beside the order into the store; a frozen base is used as it is.
 
         Raises `WorkspaceRefused` for a workspace beyond the limits or with a secret in what was changed, `Unavailable`
-        (base_unreadable, workspace_unreadable, store_unavailable, disk_full).
+        (base_unreadable, workspace_unreadable, order_files_unusable, store_unavailable, disk_full).
         """
         include = Include(request.include)
         leaks = Leaks(self._masker)
-        base_tree = self._read_base(request.base, include, leaks, progress)
-        base = Manifest.of(base_tree.entries)
+        rest = self._rest(request) if request.frozen_base else None
+        base, base_tree = self._base(request, rest, include, leaks, progress)
         selection = Selection(include, IgnoreRules(base_tree.ignore_files), base, base_tree.submodules)
         head_tree = self._read_head(Path(request.workspace), selection, base, leaks, progress)
         head = Manifest.of(head_tree.entries)
         dropped = _all_dropped(base_tree, head_tree, head)
+        beside, secrets = self._beside(request, rest, base, leaks)
         commits = self._read_commits(request, progress) if request.commits else ""
         return Frozen(
             head=self._keep(head),
-            base=self._keep(base),
+            base=rest.manifest if rest else self._keep(base),
             head_files=len(head.entries),
             head_bytes=head.size,
             base_files=len(base.entries),
-            dropped=self._store.put(_DROPPED.dump_json(dropped)),
+            dropped=self._store.put(DROPPED.dump_json(dropped)),
             dropped_count=len(dropped),
             commits=commits,
-            secrets_in_base=leaks.in_base(base),
+            secrets_in_base=secrets,
+            order_files=self._keep(beside) if beside.entries else "",
         )
 
     def assess(self, request: ScopeInput) -> ScopeResult:
-        """The trusted tree and what became of each change. Raises `Unavailable` (store_unavailable, disk_full)."""
-        base = Manifest.decode(self._store.get(request.frozen.base))
-        head = Manifest.decode(self._store.get(request.frozen.head))
-        dropped = _DROPPED.validate_json(self._store.get(request.frozen.dropped))
-        tree, report = assess(base, head, dropped, rules_of(request.scope))
+        """The trusted tree and what became of each change.
+
+        Raises `Unavailable` (store_unavailable, disk_full, order_files_unusable).
+        """
+        base, head, standing, tree, report, tests = trusted(
+            self._store.get, request.frozen, request.scope, request.tests, request.scripts
+        )
+        lost = lost_examples(base, tree, report.accepted, matcher(request.scope.unprotect), self._store.get)
+        dropped = sorted(report.dropped, key=lambda d: d.usual)  # of a list that is cut, what is worth telling
         diff = unified_diff(base, tree, [change.path for change in report.accepted], self._store.get)
         return ScopeResult(
             tree=self._keep(tree),
@@ -83,23 +124,67 @@ class FileSnapshots:
             changed_total=len(report.accepted),
             restored=report.restored[:SHOWN],
             restored_total=len(report.restored),
-            dropped=report.dropped[:SHOWN],
+            dropped=tuple(dropped[:SHOWN]),
             dropped_total=len(report.dropped),
             violations=report.violations[:SHOWN],
             violations_total=len(report.violations),
             lines_added=diff.added,
             lines_removed=diff.removed,
             changed_inputs=changed_inputs(base, head, request.inputs),
+            base=self._keep(standing) if standing is not base else request.frozen.base,
+            trusted=self._keep_bytes(json.dumps(tests).encode()),
+            build_rules=self._build_rules(request, base, (standing, tree), tests) if request.builds else "",
+            doctests=self._keep_bytes(json.dumps(lost).encode()) if lost else "",
         )
 
+    def _build_rules(self, request: ScopeInput, base: Manifest, trees: Iterable[Manifest], tests: Iterable[str]) -> str:
+        rules = rules_of(request.scope, self._store.get)
+        found = build_rules(rules, base, trees, (*tests, *request.tests), self._store.get)
+        return self._keep_bytes(found.model_dump_json().encode())
+
+    def probe(self, request: ProbeInput) -> ProbeTrees:
+        """The trees on which a required check has to fail. Raises `Unavailable` (store_unavailable, disk_full)."""
+        return probe_trees(request, self._store)
+
     def _keep(self, manifest: Manifest) -> str:
+        return self._keep_bytes(manifest.encode())
+
+    def _keep_bytes(self, data: bytes) -> str:
         """Store it as it is, like the files that it names: other paths would be another tree."""
         with self._store.bulk() as bulk:
-            return bulk.add((manifest.encode(),))
+            return bulk.add((data,))
 
     def _read_commits(self, request: FreezeInput, progress: Progress) -> str:
         log = read_commits(Path(request.workspace), request.base, progress)
         return self._store.put(log.model_dump_json().encode())
+
+    def _rest(self, request: FreezeInput) -> Rest:
+        rest = Rest.model_validate_json(self._store.get(request.frozen_base))
+        rest.demand(request.include)
+        return rest
+
+    def _base(
+        self, request: FreezeInput, rest: Rest | None, include: Include, leaks: Leaks, progress: Progress
+    ) -> tuple[Manifest, Tree]:
+        if rest:
+            frozen = Manifest.decode(self._store.get(rest.manifest))
+            return frozen, rest.tree(frozen)
+        tree = self._read_base(request.base, include, leaks, progress)
+        return Manifest.of(tree.entries), tree
+
+    def _beside(
+        self, request: FreezeInput, rest: Rest | None, base: Manifest, leaks: Leaks
+    ) -> tuple[Manifest, tuple[Leak, ...]]:
+        """The files beside the order that are asked for, and the secrets in them and in the base."""
+        if rest is None:
+            read = self._read_beside(request.order_folder, request.order_files, leaks)
+            return read, _in_base(leaks, base, read)
+        frozen = Manifest.decode(self._store.get(rest.order_files)) if rest.order_files else Manifest()
+        asked = below(frozen, request.order_files)
+        read = self._read_beside(request.order_folder, rest.unfrozen(request.order_files, frozen), leaks)
+        new = Manifest.of(entry for entry in read.entries if entry.path not in asked.by_path)
+        secrets = (*rest.secrets, *leaks.in_base(_named_beside(new)))[:SHOWN]
+        return Manifest.of((*asked.entries, *new.entries)), secrets
 
     def _read_base(self, base: str | BaseRevision, include: Include, leaks: Leaks, progress: Progress) -> Tree:
         with self._store.bulk() as stored:
@@ -112,6 +197,28 @@ class FileSnapshots:
                 raise Unavailable(Cause.BASE_UNREADABLE, f"The base {base}: {error.reason}", error.next_step) from error
             except OSError as error:
                 raise _unreadable(Cause.BASE_UNREADABLE, "base", Path(base), error) from error
+
+    def _read_beside(self, folder: str, files: Sequence[str], leaks: Leaks) -> Manifest:
+        if not files:
+            return Manifest()
+        if not folder:
+            raise Unavailable(
+                Cause.ORDER_FILES_UNUSABLE,
+                f"The order names files beside it ({files[0]}), and nobody knows where its file was",
+                "Verify the order's file instead of its id.",
+            )
+        with self._store.bulk() as bulk:
+            beside = Beside(Path(folder), leaks.watching(bulk))
+            for path in files:
+                try:
+                    beside.read(path, may_be_folder=True)
+                except NotUsable as error:
+                    raise Unavailable(
+                        Cause.ORDER_FILES_UNUSABLE,
+                        f"{path} beside the order, in {folder}: {error.what}",
+                        f"{error.expected[:1].upper()}{error.expected[1:]}.",
+                    ) from error
+        return Manifest.of(beside.entries)
 
     def _read_head(
         self, workspace: Path, selection: Selection, base: Manifest, leaks: Leaks, progress: Progress
@@ -148,6 +255,16 @@ def _all_dropped(base: Tree, head: Tree, taken: Manifest) -> tuple[Dropped, ...]
     }
     by_path.update((dropped.path, dropped) for dropped in head.dropped)
     return tuple(by_path[path] for path in sorted(by_path))
+
+
+def _in_base(leaks: Leaks, base: Manifest, beside: Manifest) -> tuple[Leak, ...]:
+    return (*leaks.in_base(base), *leaks.in_base(_named_beside(beside)))[:SHOWN]
+
+
+def _named_beside(beside: Manifest) -> Manifest:
+    """As people are told of them."""
+    named = (entry.model_copy(update={"path": f"{entry.path} (beside the order)"}) for entry in beside.entries)
+    return Manifest.of(named)
 
 
 def _unreadable(cause: Cause, what: str, path: Path, error: OSError) -> Unavailable:

@@ -68,7 +68,7 @@ class Metadata:
         """The keyword arguments of setup.py's calls that are literals; `...` for those that are computed."""
         try:
             tree = ast.parse(self.files.text("setup.py"))
-        except (SyntaxError, ValueError) as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self.notes.append(f"setup.py cannot be read: {error}")
             return {}
         assigned = {

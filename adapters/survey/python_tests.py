@@ -211,7 +211,7 @@ def _imported(source: str) -> set[str]:
     """The top-level names of the modules that `source` imports for sure: not inside a `try` or an `if`."""
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
     found: set[str] = set()
     for node in tree.body:

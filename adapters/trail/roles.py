@@ -1,6 +1,7 @@
 """The role that the application works as on PostgreSQL: its name, its rights, and what is needed to give them.
 
-It can read and add rows, move heads forward, and write the read model; tables, triggers and roles are not its own.
+It can read and add rows, move heads forward, and write the read model and the ledger; tables, triggers and roles are
+not its own.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ RIGHTS: Final = {
     "sessions": ("SELECT", "INSERT", "UPDATE", "DELETE"),
     "todos": ("SELECT", "INSERT", "UPDATE", "DELETE"),
     "rounds": ("SELECT", "INSERT", "UPDATE", "DELETE"),
+    "ledger": ("SELECT", "INSERT", "UPDATE"),
 }
 _FORBIDDEN: Final = {"events": ("UPDATE", "DELETE", "TRUNCATE"), "heads": ("DELETE", "TRUNCATE"), "store": ("UPDATE",)}
 _LONGEST_NAME: Final = 63  # bytes, PostgreSQL's

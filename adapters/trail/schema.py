@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Double,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
 
 METADATA: Final = MetaData()
+_EMPTY, _NO_LIST, _NONE, _ONE = (text(default) for default in ("''", "'[]'", "0", "1"))
+"""What is in columns that came later, where an older version of the program adds the row."""
 
 TEXT: Final = Text().with_variant(Text(collation="C"), "postgresql")
 """Text that sorts by code point in either database."""
@@ -60,6 +73,10 @@ SESSIONS: Final = Table(
     Column("status", TEXT, nullable=False),
     Column("created_at", TEXT, nullable=False),
     Column("ended_at", TEXT),
+    Column("deadline", TEXT),
+    Column("todos", NUMBER, nullable=False, server_default=_NONE),
+    Column("paused_for", TEXT, nullable=False, server_default=_EMPTY),
+    Column("created_by", TEXT, nullable=False, server_default=_EMPTY),
     sqlite_with_rowid=False,
 )
 
@@ -77,6 +94,29 @@ TODOS: Final = Table(
     Column("trigger", TEXT, nullable=False),
     Column("created_at", TEXT, nullable=False),
     Column("updated_at", TEXT, nullable=False),
+    Column("content", TEXT, nullable=False, server_default=_EMPTY),
+    Column("depends_on", TEXT, nullable=False, server_default=_NO_LIST),
+    Column("order_index", NUMBER, nullable=False, server_default=_NONE),
+    Column("version", NUMBER, nullable=False, server_default=_ONE),
+    Column("audits", NUMBER, nullable=False, server_default=_NONE),
+    Column("audit_cap", NUMBER, nullable=False, server_default=_NONE),
+    Column("revisions", NUMBER, nullable=False, server_default=_NONE),
+    Column("revision_cap", NUMBER, nullable=False, server_default=_NONE),
+    Column("granted", NUMBER, nullable=False, server_default=_NONE),
+    Column("question", TEXT, nullable=False, server_default=_EMPTY),
+    Column("deadline", TEXT),
+    Column("time_left", Double(), nullable=False, server_default=_NONE),
+    Column("flag", TEXT, nullable=False, server_default=_EMPTY),
+    Column("feedback", TEXT, nullable=False, server_default=_EMPTY),
+    Column("retry_context", TEXT, nullable=False, server_default=_EMPTY),
+    Column("order_digest", TEXT, nullable=False, server_default=_EMPTY),
+    Column("claim", TEXT, nullable=False, server_default=_EMPTY),
+    Column("snapshot", TEXT, nullable=False, server_default=_EMPTY),
+    Column("evidence", TEXT, nullable=False, server_default=_NO_LIST),
+    Column("outcome", TEXT, nullable=False, server_default=_EMPTY),
+    Column("reasons", TEXT, nullable=False, server_default=_NO_LIST),
+    Column("created_by", TEXT, nullable=False, server_default=_EMPTY),
+    Column("waiting_since", TEXT),
     sqlite_with_rowid=False,
 )
 
@@ -103,7 +143,27 @@ ROUNDS: Final = Table(
     Column("ended_at", TEXT),
     sqlite_with_rowid=False,
 )
-"""The read model, `domain.read_model`: a column a field; times as in `events`, `reasons` a JSON list."""
+"""The read model, `domain.read_model`: a column a field; times as in `events`, lists as JSON."""
+
+LEDGER: Final = Table(
+    "ledger",
+    METADATA,
+    Column("key", TEXT, primary_key=True),
+    Column("number", NUMBER, primary_key=True, autoincrement=False),
+    Column("session", TEXT, nullable=False),
+    Column("todo", TEXT, nullable=False),
+    Column("attempt", NUMBER, nullable=False),
+    Column("role", TEXT, nullable=False),
+    Column("model", TEXT, nullable=False),
+    Column("state", TEXT, nullable=False),
+    Column("estimate", NUMBER, nullable=False),
+    Column("micros", NUMBER, nullable=False),
+    Column("input_tokens", NUMBER, nullable=False),
+    Column("output_tokens", NUMBER, nullable=False),
+    Index("ledger_session", "session", "todo", "attempt"),
+    sqlite_with_rowid=False,
+)
+"""What requests to models cost, `adapters.ledger`: no part of the trail, and kept with it."""
 
 SQLITE_GUARDS: Final = {
     "events_no_update": (

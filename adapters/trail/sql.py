@@ -10,7 +10,7 @@ or the session's next one is. A database that is *behind* a recorded head, or di
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +26,7 @@ from adapters.trail.schema import EVENTS, HEADS, STORE
 from adapters.trail.sqlite import SqliteDatabase
 from domain.events import RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
 from domain.ports import EVERYTHING
-from domain.read_model import Difference, State, differences, fold
+from domain.read_model import TABLES, Difference, State, Table, differences, fold
 
 BUSY_SECONDS: Final = 3.0
 """An append may wait this long for each of three: a connection or thread, the database, the file of heads."""
@@ -48,14 +48,14 @@ class SqlTrail:
     def __init__(
         self, url: str, heads_file: Path, busy_timeout: float = BUSY_SECONDS, owner_url: str | None = None
     ) -> None:
-        self._database = _database(url, owner_url, busy_timeout)
+        self._database = database_of(url, owner_url, busy_timeout)
         self._place = self._database.place
         self._adder = Adder(self._database.dialect, self._place)
         self._heads = HeadsFile(heads_file, busy_timeout)
         with told(self._place):
             heads_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
-                self._database.prepare(self._fill)
+                self._database.prepare(fill)
                 self._store_id = self._read_store_id()
             except BaseException:
                 self.close()
@@ -108,11 +108,11 @@ class SqlTrail:
                 with _streamed(connection, query) as records:
                     return proof.judge(records, heads, own, faults)
 
-    def state(self, session: str | None = None, todo: str | None = None) -> State:
+    def state(self, session: str | None = None, todo: str | None = None, tables: Collection[Table] = TABLES) -> State:
         """The read model: `session` narrows all of it, `todo` its todos and rounds. Raises `Unavailable`."""
         with told(self._place), self._database.reading() as connection:
             try:
-                return views.read(connection, session, todo)
+                return views.read(connection, session, todo, tables)
             except ValueError as error:
                 raise unreadable(self._place, f"the read model: {error}", "run `countersign log rebuild`") from error
 
@@ -179,12 +179,6 @@ class SqlTrail:
             ]
         return recorded
 
-    def _fill(self, connection: Connection) -> None:
-        """Make the read model of the rows that are there; one that nobody can read is for `verify` to name."""
-        with _streamed(connection, _ALL) as records:
-            derived = fold(filter(None, map(_readable, records)))
-        views.repair(connection, differences(State(), derived))
-
     def _parsed(self, record: Mapping[str, Any]) -> TrailRow:
         try:
             return chain.from_record(record)
@@ -199,7 +193,16 @@ class SqlTrail:
         return str(ids[0])
 
 
-def _database(url: str, owner_url: str | None, timeout: float) -> Database:
+def fill(connection: Connection) -> None:
+    """Make the read model of the rows that are there; one that nobody can read is for `verify` to name."""
+    with _streamed(connection, _ALL) as records:
+        derived = fold(filter(None, map(_readable, records)))
+    views.clear(connection)
+    views.repair(connection, differences(State(), derived))
+
+
+def database_of(url: str, owner_url: str | None, timeout: float) -> Database:
+    """The database that `url` names, not yet prepared. Raises `ValueError` for another kind."""
     found = parsed(url)
     if found.get_backend_name() == "sqlite":
         return SqliteDatabase(found, timeout)

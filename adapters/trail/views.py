@@ -5,7 +5,7 @@ Both databases speak the same `INSERT ... ON CONFLICT`, so the statements are te
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -18,25 +18,22 @@ from sqlalchemy import Table as SqlTable
 from adapters.trail import chain
 from adapters.trail.schema import ROUNDS, SESSIONS, TODOS
 from domain.events import TrailEntry
-from domain.read_model import KEYS, VIEWS, Change, Difference, State, Table, changes
+from domain.read_model import KEYS, TABLES, VIEWS, Change, Difference, State, Table, changes
 
 _TABLES: Final[dict[Table, SqlTable]] = {"sessions": SESSIONS, "todos": TODOS, "rounds": ROUNDS}
 _FIELDS: Final = {
     table: {name: TypeAdapter[Any](field.rebuild_annotation()) for name, field in view.model_fields.items()}
     for table, view in VIEWS.items()
 }
-_DEFAULTS: Final = {
-    table: {name: field.default for name, field in view.model_fields.items() if not field.is_required()}
-    for table, view in VIEWS.items()
-}
-_LISTS: Final = frozenset({"reasons"})
+_LISTS: Final = frozenset({"reasons", "depends_on", "evidence"})
+_TEXTS: Final = TypeAdapter(tuple[str, ...])
 
 
 class Write(NamedTuple):
     """One statement and its values: a view is made, or changed where it stands."""
 
     statement: TextClause
-    values: dict[str, str | int | None]
+    values: dict[str, str | int | float | None]
 
 
 def writes(entry: TrailEntry) -> list[Write]:
@@ -44,10 +41,13 @@ def writes(entry: TrailEntry) -> list[Write]:
     return [_write(change) for change in changes(entry)]
 
 
-def read(connection: Connection, session: str | None = None, todo: str | None = None) -> State:
+def read(
+    connection: Connection, session: str | None = None, todo: str | None = None, tables: Collection[Table] = TABLES
+) -> State:
     """What the tables hold; `todo` leaves sessions as they are. Raises `ValueError` for what was not written here."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for name, table in _TABLES.items():
+    for name in tables:
+        table = _TABLES[name]
         query = _wanted(table, session, todo).order_by(*(table.c[key] for key in KEYS[name]))
         found[name] = [_decoded(dict(row)) for row in connection.execute(query).mappings()]
     return State.model_validate(found)
@@ -73,24 +73,33 @@ def clear(connection: Connection) -> None:
 
 def _write(change: Change) -> Write:
     key = dict(zip(KEYS[change.table], change.key, strict=True))
-    row = {**_DEFAULTS[change.table], **key, **change.initial, **change.values}
-    values = {name: _encoded(change.table, name, value) for name, value in row.items()}
-    return Write(_upsert(change.table, frozenset(change.values)), values)
+    row = {**key, **change.initial, **change.values, **({change.counted: 1} if change.counted else {})}
+    given = {name: _encoded(change.table, name, value) for name, value in row.items()}
+    values = {**_defaults(change.table), **given}
+    return Write(_upsert(change.table, frozenset(change.values), change.counted), values)
 
 
 @lru_cache
-def _upsert(table: Table, changed: frozenset[str]) -> TextClause:
+def _defaults(table: Table) -> dict[str, str | int | float | None]:
+    """What a new view has in its columns where its row says nothing."""
+    fields = VIEWS[table].model_fields.items()
+    return {name: _encoded(table, name, field.default) for name, field in fields if not field.is_required()}
+
+
+@lru_cache
+def _upsert(table: Table, changed: frozenset[str], counted: str) -> TextClause:
     columns = list(VIEWS[table].model_fields)
     names = ", ".join(f'"{name}"' for name in columns)
     values = ", ".join(f":{name}" for name in columns)
     keys = ", ".join(f'"{name}"' for name in KEYS[table])
-    sets = ", ".join(f'"{name}" = excluded."{name}"' for name in sorted(changed))
-    action = f"DO UPDATE SET {sets}" if sets else "DO NOTHING"
+    sets = [f'"{name}" = excluded."{name}"' for name in sorted(changed)]
+    sets += [f'"{counted}" = {table}."{counted}" + 1'] if counted else []
+    action = f"DO UPDATE SET {', '.join(sets)}" if sets else "DO NOTHING"
     statement = f"INSERT INTO {table} ({names}) VALUES ({values}) ON CONFLICT ({keys}) {action}"  # noqa: S608 - our names
     return text(statement)
 
 
-def _encoded(table: Table, name: str, value: Any) -> str | int | None:
+def _encoded(table: Table, name: str, value: Any) -> str | int | float | None:
     """The value as its column holds it."""
     try:
         valid = _FIELDS[table][name].validate_python(value)
@@ -105,12 +114,12 @@ def _encoded(table: Table, name: str, value: Any) -> str | int | None:
         return chain.canonical(list(valid))
     if isinstance(valid, str) and "\0" in valid:
         raise ValueError(f"{name} of {table} has a NUL character in it")
-    assert isinstance(valid, str | int | None)
+    assert isinstance(valid, str | int | float | None)
     return valid
 
 
 def _decoded(row: dict[str, Any]) -> dict[str, Any]:
-    lists = {name: TypeAdapter(tuple[str, ...]).validate_json(row[name]) for name in _LISTS & row.keys()}
+    lists = {name: _TEXTS.validate_json(row[name]) for name in _LISTS & row.keys()}
     return {**row, **lists}
 
 

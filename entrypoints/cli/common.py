@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.config.settings import Settings, load_settings
-from adapters.evidence.folder import FolderStore
 from adapters.masking.known import masker_of
+from domain.errors import Malformed, Problem
+from domain.read_model import Table
 from entrypoints.cli.output import (
     EXIT_MALFORMED,
     EXIT_NOT_FOUND,
@@ -23,11 +23,12 @@ from entrypoints.cli.output import (
     stdout,
     visible,
 )
+from entrypoints.evidence_store import open_store
 from entrypoints.names import LOCAL_SESSION
 from entrypoints.state_dir import prepare_state_dir
 
 if TYPE_CHECKING:
-    from domain.ports import Trail
+    from domain.ports import EvidenceStore, Trail
 
 __all__ = [
     "EXIT_MALFORMED",
@@ -37,7 +38,6 @@ __all__ = [
     "counted",
     "emit_json",
     "err",
-    "evidence_folder",
     "open_evidence",
     "open_trail",
     "out",
@@ -48,6 +48,9 @@ __all__ = [
     "stdout",
     "visible",
 ]
+
+
+LISTED: tuple[Table, ...] = ("todos",)
 
 
 @lru_cache(maxsize=1)
@@ -66,17 +69,24 @@ def open_trail() -> Trail:
     return build_trail(settings())
 
 
-def open_evidence() -> FolderStore:
-    """The project's evidence store."""
-    return FolderStore(settings().evidence_dir)
+def open_evidence() -> EvidenceStore:
+    """The project's evidence store. Raises `Unavailable` where its folder cannot be used."""
+    return open_store(settings())
 
 
-def evidence_folder(session: str, todo: str, attempt: int) -> Path:
-    """The folder that people open for one attempt."""
-    return settings().evidence_dir / session / todo / str(attempt)
+def split_todo(name: str, trail: Trail | None = None) -> tuple[str, str]:
+    """`SESSION/TODO`, or `TODO`: of the session that standalone rounds have, else of the one that `trail` has it in.
 
-
-def split_todo(name: str) -> tuple[str, str]:
-    """`SESSION/TODO`, or `TODO` of the session that standalone rounds have."""
+    Raises `Malformed` for a name that several other sessions have, `Unavailable`.
+    """
     session, slash, todo = name.rpartition("/")
-    return (session, todo) if slash else (LOCAL_SESSION, name)
+    if slash:
+        return session, todo
+    found = {view.session for view in trail.state(todo=name, tables=LISTED).todos} if trail else set()
+    if LOCAL_SESSION in found or not found:
+        return LOCAL_SESSION, name
+    if len(found) > 1:
+        expected = f"expected one of {', '.join(f'{one}/{name}' for one in sorted(found))}"
+        what = f"{name} is a todo of {len(found)} sessions"
+        raise Malformed([Problem(file="command line", line=1, field="TODO", what=what, expected=expected)])
+    return found.pop(), name

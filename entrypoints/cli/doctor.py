@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from adapters.trail.database import parsed, place_of
 from domain.errors import Unavailable
+from entrypoints.agents import build_workers
 from entrypoints.cli import common
+from entrypoints.cli.doctor_models import models, web
+from entrypoints.cli.finding import Finding
 from entrypoints.client import connect
 from entrypoints.host import IMAGES_DIR, build_sandbox
 from entrypoints.host_files import Files
@@ -20,22 +23,13 @@ from entrypoints.state_dir import prepare_state_dir
 from entrypoints.temporal_binary import server_binary
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing looked at. `fix` is empty when it is well."""
-
-    name: str
-    ok: bool
-    text: str
-    fix: str = ""
-
-
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Machine-readable on stdout.")] = False) -> None:
     """Look at everything that a verdict needs. Exit code 3 when something is missing.
 
     Example: countersign doctor
     """
-    findings = [_python(), _state_dir(), _database(), _temporal(), *_sandbox(), _images()]
+    findings = [_python(), _state_dir(), _database(), _evidence(), _temporal(), *_sandbox(), _images(), _workers()]
+    findings += [*models(common.settings()), *web(common.settings())]
     if as_json:
         common.emit_json([asdict(finding) for finding in findings])
     else:
@@ -70,6 +64,15 @@ def _database() -> Finding:
         return Finding("database", False, error.reason, error.next_step)
 
 
+def _evidence() -> Finding:
+    settings = common.settings()
+    try:
+        common.open_evidence().recall("0" * 64)  # of a bucket nothing was asked before
+    except Unavailable as error:
+        return Finding("evidence", False, error.reason, error.next_step)
+    return Finding("evidence", True, settings.evidence_url or str(settings.evidence_dir))
+
+
 def _temporal() -> Finding:
     settings = common.settings()
     state = Files(settings.state_dir).alive()
@@ -88,6 +91,12 @@ def _temporal() -> Finding:
 def _sandbox() -> list[Finding]:
     sandbox = build_sandbox(common.settings(), common.open_evidence())
     return [Finding(probe.name, probe.ok, probe.text, probe.fix) for probe in asyncio.run(sandbox.probe())]
+
+
+def _workers() -> Finding:
+    """No precondition of a verdict: whoever wrote the work, it is judged the same."""
+    why = build_workers(common.settings(), common.open_evidence()).why_not_confined()
+    return Finding("worker commands", True, f"not confined: {why}" if why else "confined by namespaces")
 
 
 def _images() -> Finding:

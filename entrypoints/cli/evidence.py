@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -45,7 +44,7 @@ def show(
         _show_blob(name)
         return
     trail, store = common.open_trail(), common.open_evidence()
-    session, todo = common.split_todo(name)
+    session, todo = common.split_todo(name, trail)
     number = attempt or trail.last_attempt(session, todo)
     verdict = exporting.verdict_of(exporting.rows_of(trail, session, todo, number))
     if verdict is None:
@@ -54,8 +53,8 @@ def show(
         )
         raise typer.Exit(common.EXIT_NOT_FOUND)
     files = exporting.attempt_folder(store, verdict)
-    folder = common.evidence_folder(session, todo, number)
-    for edited in exporting.edited(folder, files):
+    folder = store.place_of(session, todo, number)
+    for edited in exporting.edited(store, verdict, files):
         common.err(common.visible(f"warning: {edited}; shown is what was filed"))
     report = Report.model_validate_json(files["verdict.json"])
     if as_json:
@@ -66,8 +65,8 @@ def show(
     _list(folder, files, report)
 
 
-def _list(folder: Path, files: Mapping[str, bytes], report: Report) -> None:
-    common.stdout.print(Text("\nfiles", "bold"), Text(common.visible(str(folder)), "dim"))
+def _list(folder: str, files: Mapping[str, bytes], report: Report) -> None:
+    common.stdout.print(Text("\nfiles", "bold"), Text(common.visible(folder), "dim"))
     for name, data in sorted(files.items()):
         common.out(f"  {name}  {len(data)} bytes")
     common.stdout.print(Text("\nevidence", "bold"))
@@ -80,8 +79,14 @@ def _names(files: Mapping[str, bytes], report: Report) -> dict[str, object]:
 
 
 def _ids(report: Report) -> dict[str, str]:
-    """The id of the evidence of each criterion and check."""
-    return {**{c.id: c.evidence.id for c in report.criteria}, **{c.name: c.evidence for c in report.checks}}
+    """The id of the evidence of each criterion and check, and of each conversation with a role and its answer."""
+    told = {
+        f"{audit.role}/{audit.stage}/{audit.part} {what}": digest
+        for audit in report.audits
+        for what, digest in (("said", audit.said), ("messages", audit.messages))
+        if digest
+    }
+    return {**{c.id: c.evidence.id for c in report.criteria}, **{c.name: c.evidence for c in report.checks}, **told}
 
 
 def _show_blob(digest: str) -> None:

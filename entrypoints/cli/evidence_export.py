@@ -38,7 +38,7 @@ def export(
             ]
         )
     trail, store = common.open_trail(), common.open_evidence()
-    session, todo = common.split_todo(name)
+    session, todo = common.split_todo(name, trail)
     rows = exporting.rows_of(trail, session, todo, None if every else attempt or trail.last_attempt(session, todo))
     if not rows:
         common.err(

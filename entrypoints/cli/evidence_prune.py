@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from adapters.evidence.sweep import FolderSweep
 from domain.errors import Malformed, Problem
 from domain.events import Actor
 from domain.retention import Pruned, seconds_of
 from entrypoints.cli import common
+from entrypoints.evidence_store import open_sweep
 from entrypoints.pruning import Pruner
 
 
@@ -37,7 +37,7 @@ def prune(
         problem = Problem(file="command line", line=1, field="--older-than", what=what, expected=expected)
         raise Malformed([problem]) from error
     trail, store = common.open_trail(), common.open_evidence()
-    pruner = Pruner(trail, store, FolderSweep(common.settings().evidence_dir), datetime.now(UTC))
+    pruner = Pruner(trail, store, open_sweep(common.settings()), datetime.now(UTC))
     actor = Actor(role="unattributed", identity=getpass.getuser())
     pruned = pruner.run(seconds, actor, dry_run=dry_run)
     if as_json:

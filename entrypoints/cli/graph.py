@@ -1,98 +1,97 @@
-"""`countersign graph`: the DAG of an order's round, drawn from the same table that the workflow runs."""
+"""`countersign graph`: what waits for what, in an order's round by the workflow's own table, or in a session's file."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from adapters.config.defaults import load_policy
 from adapters.config.order_file import read_order
 from domain.checks import items_of
+from domain.life import PlannedTodo
 from domain.order import Order
-from entrypoints.cli import common
+from entrypoints.cli import common, drawing
+from entrypoints.cli.drawing import Box
+from entrypoints.cli.planning import load
+from entrypoints.imports import without_collecting
 from workflows.dag import Node, in_order
 from workflows.verification import nodes_of
 
 Format = Literal["mermaid", "svg"]
 
-BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 210, 54, 60, 24, 20
-
 
 def graph(
-    order: Annotated[Path, typer.Argument(help="An order's file.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file of an order, or of a session.")],
     form: Annotated[Format, typer.Option("--format", help="How to draw it.")] = "mermaid",
     output: Annotated[Path | None, typer.Option(help="Write it here instead of on stdout.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The table itself, as JSON on stdout.")] = False,
 ) -> None:
-    """Draw what a round of an order does, and what waits for what.
+    """Draw what waits for what: what a round of an order does, or the todos of a session.
+
+    Of a session, an arrow leads from what has to be verified first; a dotted one from a subtask to its parent.
 
     Example: countersign graph examples/is_prime/order.yaml --format svg --output round.svg
+
+    Example: countersign graph examples/session.yaml
     """
-    common.settings()  # whose secrets the order must not have
-    chosen = read_order(order)
-    nodes = in_order(nodes_of(chosen))
+    if without_collecting("adapters.config.session_file").describes_session(file):
+        boxes = boxes_of_session(load(file).todos)
+    else:
+        chosen = read_order(
+            file, load_policy(common.settings())
+        )  # the settings' secrets are known: it may not have them
+        boxes = boxes_of_round(in_order(nodes_of(chosen)), chosen)
     if as_json:
-        common.emit_json([{"name": node.name, "needs": node.needs, "title": node.title} for node in nodes])
+        names = {box.key: box.name for box in boxes}
+        common.emit_json(
+            [{"name": box.name, "needs": [names[need] for need in box.needs], "title": box.title} for box in boxes]
+        )
         return
-    drawn = mermaid(nodes, chosen) if form == "mermaid" else svg(nodes)
+    drawn = drawing.mermaid(boxes) if form == "mermaid" else drawing.svg(boxes)
     if output is None:
         common.out(drawn)
     else:
         output.write_text(drawn + "\n")
 
 
-def mermaid(nodes: tuple[Node, ...], order: Order | None = None) -> str:
-    """The table as a Mermaid flow chart; with an order, its items are listed in their nodes."""
-    lines = ["flowchart LR"]
-    for node in nodes:
-        lines.append(f'    {node.name}["<b>{node.name}</b><br/>{node.title}{_items(node, order)}"]')
-    lines += [f"    {need} --> {node.name}" for node in nodes for need in node.needs]
-    return "\n".join(lines)
+def boxes_of_round(nodes: Iterable[Node], order: Order | None = None) -> tuple[Box, ...]:
+    """The table of a round; with an order, its items are listed in their nodes."""
+    return tuple(Box(node.name, node.name, node.title, node.needs, below=_items(node, order)) for node in nodes)
 
 
-def _items(node: Node, order: Order | None) -> str:
+def _items(node: Node, order: Order | None) -> tuple[str, ...]:
     spelling = {"criteria": "criterion", "checks": "check"}.get(node.name)
     if order is None or spelling is None:
-        return ""
+        return ()
     names = [item.id for item in items_of(order) if item.spelling == spelling]
-    return "<br/>" + ", ".join(names) if names else "<br/>none"
+    return (", ".join(names) if names else "none",)
 
 
-def svg(nodes: tuple[Node, ...]) -> str:
-    """The table as a picture: a column for each length of the longest way to a node."""
-    column: dict[str, int] = {}
-    for node in nodes:
-        column[node.name] = 1 + max((column[need] for need in node.needs), default=-1)
-    rows: dict[str, int] = {}
-    for node in nodes:
-        rows[node.name] = sum(column[name] == column[node.name] for name in rows)
-    place = {
-        name: (MARGIN + column[name] * (BOX_WIDTH + GAP_X), MARGIN + row * (BOX_HEIGHT + GAP_Y))
-        for name, row in rows.items()
-    }
-    width = MARGIN * 2 + (max(column.values()) + 1) * (BOX_WIDTH + GAP_X) - GAP_X
-    height = MARGIN * 2 + (max(rows.values()) + 1) * (BOX_HEIGHT + GAP_Y) - GAP_Y
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif">',
-        '<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
-        '<path d="M0,0 L8,4 L0,8 z" fill="#555"/></marker></defs>',
-    ]
-    parts += [_arrow(place[need], place[node.name]) for node in nodes for need in node.needs]
-    parts += [_box(node, *place[node.name]) for node in nodes]
-    return "\n".join([*parts, "</svg>"])
-
-
-def _arrow(start: tuple[int, int], end: tuple[int, int]) -> str:
-    x1, y1 = start[0] + BOX_WIDTH, start[1] + BOX_HEIGHT // 2
-    x2, y2 = end[0], end[1] + BOX_HEIGHT // 2
-    bend = f"M{x1},{y1} C{x1 + GAP_X // 2},{y1} {x2 - GAP_X // 2},{y2} {x2},{y2}"
-    return f'<path d="{bend}" fill="none" stroke="#555" marker-end="url(#tip)"/>'
-
-
-def _box(node: Node, x: int, y: int) -> str:
-    return (
-        f'<rect x="{x}" y="{y}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="6" fill="#f4f6fb" stroke="#334"/>'
-        f'<text x="{x + 10}" y="{y + 22}" font-size="14" font-weight="bold">{node.name}</text>'
-        f'<text x="{x + 10}" y="{y + 42}" font-size="11">{node.title}</text>'
+def boxes_of_session(todos: Iterable[PlannedTodo]) -> tuple[Box, ...]:
+    """The todos, each after those that have to be verified before it can be."""
+    listed = {todo.order.id: todo for todo in todos}
+    below: defaultdict[str, list[str]] = defaultdict(list)
+    for name, todo in listed.items():
+        below[todo.parent].append(name)
+    nodes = in_order(
+        Node(name, (*todo.order.depends_on, *below.get(name, ())), todo.order.title) for name, todo in listed.items()
     )
+    return tuple(
+        Box(
+            _key(node.name),
+            node.name,
+            common.visible(node.title),
+            tuple(map(_key, node.needs)),
+            frozenset(map(_key, below.get(node.name, ()))),
+        )
+        for node in nodes
+    )
+
+
+def _key(todo: str) -> str:
+    """No word of Mermaid's own, such as `end`."""
+    return f"todo_{todo.replace('-', '_')}"

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from adapters.config.defaults import load_policy
 from adapters.config.order_file import load_order
 from adapters.config.settings import load_settings
 from adapters.survey.base import Trusted, copy_base, find_base, opened
@@ -54,7 +55,7 @@ def init(
     if trusted.root != chosen:
         plan.notes.append(f"the order is for the whole repository {trusted.root}")
     _write(file, write_order(trusted.root.name, plan, paths))
-    order = load_order(file)
+    order = load_order(file, policy=load_policy(load_settings(trusted.root)))
     if as_json:
         common.emit_json(_facts(file, plan, order.base))
     else:

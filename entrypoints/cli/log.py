@@ -60,7 +60,7 @@ def verify(
     if as_json:
         common.emit_json(check)
     else:
-        _tell(check, no_heads=export_file is not None and heads is None)
+        tell_check(check, no_heads=export_file is not None and heads is None)
     if check.faults:
         raise typer.Exit(EXIT_FAULTS)
 
@@ -86,7 +86,8 @@ def rebuild(
         raise typer.Exit(EXIT_FAULTS)
 
 
-def _tell(check: TrailCheck, *, no_heads: bool) -> None:
+def tell_check(check: TrailCheck, *, no_heads: bool = False) -> None:
+    """Each fault, each tail that nothing proves, then how many there were of what."""
     for fault in check.faults:
         where = f"{plain(fault.session)}/{fault.sequence}" if fault.sequence else plain(fault.session)
         common.out(common.visible(f"{where if fault.session else 'trail'}: {fault.what}"))

@@ -36,7 +36,7 @@ def todo_and_session(todo: str | None, session: str | None) -> tuple[str | None,
         return session, None
     if "/" not in todo and session is not None:
         return session, todo
-    named, name = common.split_todo(todo)
+    named, name = common.split_todo(todo, common.open_trail())
     if session not in (None, named):
         raise typer.BadParameter(f"{todo!r} is not of the session {session!r}", param_hint="--session")
     return named, name

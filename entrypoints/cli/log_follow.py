@@ -29,15 +29,21 @@ def follow(
     while True:
         try:
             for row in noted(trail.rows(wanted.model_copy(update={"after": dict(after)})), after):
+                away = _back(away)
                 show(row)
-            if away:
-                common.err("the trail can be read again")
-            away = False
+            away = _back(away)
         except Unavailable as error:
             if not away:
                 common.err(common.visible(f"the trail cannot be read now: {error.reason}; asking again until it can"))
             away = True
         wait()
+
+
+def _back(away: bool) -> bool:
+    """Said before the rows: who reads them may want no more."""
+    if away:
+        common.err("the trail can be read again")
+    return False
 
 
 def noted(rows: Iterator[TrailRow], after: dict[str, int]) -> Iterator[TrailRow]:

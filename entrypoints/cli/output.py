@@ -15,10 +15,23 @@ from rich.console import Console
 from adapters.masking.known import KNOWN
 from domain.errors import CountersignError, Malformed, Refused, Unavailable
 
-EXIT_REFUSED, EXIT_MALFORMED, EXIT_UNAVAILABLE, EXIT_NOT_FOUND = 1, 2, 3, 5
+EXIT_REFUSED, EXIT_MALFORMED, EXIT_UNAVAILABLE, EXIT_NOT_FOUND, EXIT_CONFLICT = 1, 2, 3, 5, 6
 
-stdout = Console(highlight=False, emoji=False, soft_wrap=True)
-stderr = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
+EXITS = {
+    "unknown_session": EXIT_NOT_FOUND,
+    "unknown_todo": EXIT_NOT_FOUND,
+    "stale_version": EXIT_CONFLICT,
+}
+"""Refusals that have an exit code of their own, by their codes."""
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # rich would end the process with 1, which is a verdict's code
+
+
+stdout = _Console(highlight=False, emoji=False, soft_wrap=True)
+stderr = _Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
 
 
 def out(text: str) -> None:
@@ -42,6 +55,12 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
 
 
+def one_line(text: str, most: int = 100) -> str:
+    """`text` on one line, cut, with nothing in it that steers a terminal."""
+    line = visible(" ".join(text.split()))
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
 def counted(*counts: tuple[int, str]) -> str:
     """`1 row, 2 faults` for counts of things by their name in the singular."""
     return ", ".join(f"{number} {word}{'' if number == 1 else 's'}" for number, word in counts)
@@ -63,7 +82,8 @@ def speak(command: Callable[[], None]) -> None:
         _tell(error, EXIT_UNAVAILABLE, facts, text)
     except Refused as error:
         text = f"refused: {error.reason} ({error.code})\nnext: {error.next_step}"
-        _tell(error, EXIT_REFUSED, {"code": error.code, "reason": error.reason, "next_step": error.next_step}, text)
+        facts = {"code": error.code, "reason": error.reason, "next_step": error.next_step}
+        _tell(error, EXITS.get(error.code, EXIT_REFUSED), facts, text)
     except BrokenPipeError:
         os._exit(EXIT_UNAVAILABLE)  # an ordinary exit would try to write the rest, and fail with a code of its own
     except Exception:  # noqa: BLE001 - the last resort: a defect must not look like the verdict that exit code 1 is
@@ -71,23 +91,6 @@ def speak(command: Callable[[], None]) -> None:
         err("could not tell: Countersign itself failed, and nothing was decided; please report the lines above")
         sys.stderr.flush()
         os._exit(EXIT_UNAVAILABLE)
-
-
-def leave(ended: SystemExit) -> NoReturn:
-    """End the process with the code of `ended`, once all is said, and without taking the interpreter apart.
-
-    That takes a tenth of a second, and a thread of the SDK that still logs then aborts the process (seen: exit code
-    134 after a verdict).
-    """
-    if isinstance(ended.code, str):
-        err(ended.code)
-    code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BrokenPipeError:
-        code = EXIT_UNAVAILABLE
-    os._exit(code)
 
 
 def _tell(error: CountersignError, code: int, facts: Mapping[str, object], text: str) -> NoReturn:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from rich.console import Console, Group
-from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from domain.checks import Outcome
+from domain.claims.claim import Contradiction
 from domain.decision import RoundOutcome
 from domain.feedback import RetryContext
 from domain.messages import Progress, Step
-from domain.report import CheckReport, CriterionReport, Report
-from entrypoints.cli.output import visible
+from domain.report import Report
+from domain.report_lines import CheckReport, CriterionReport
+from entrypoints.cli.output import one_line, visible
+from entrypoints.cli.render_audit import show_audit
+from entrypoints.cli.watching import Watching
 
 MARKS = {
     "waiting": ("·", "dim"),
@@ -35,46 +37,42 @@ HEADLINES = {
     RoundOutcome.INCONCLUSIVE: ("COULD NOT TELL", "bold yellow"),
 }
 
+FOR_WANT_OF_A_WORD = {
+    "verifier_unavailable": "nothing in the work is at fault: make the auditor's model answer (countersign doctor),"
+    " then run the same command again.",
+    "auditor_inconclusive": "run the same command again: nothing is lost; or name another model for the auditor.",
+    "cost_cap_exceeded": "raise the cap in [agents.caps] of countersign.toml and run the same command again, or a human"
+    " decides.",
+    "audit_timed_out": "give the auditor more time (safeguards.audit_timeout) or a faster model, or a human decides.",
+}
+"""What to do where the round came to what it did for no other reason than this one."""
+
 SHOWN_LINES = 12
 
-USUAL = "built-in list"
-"""How the reasons begin for what nobody expects to travel (.git, caches): the report has them, the terminal not."""
 
-
-class Watcher:
+class Watcher(Watching):
     """Shows progress as it comes: a live table on a terminal, a line a change elsewhere."""
 
     def __init__(self, console: Console) -> None:
-        self._console = console
-        self._last: dict[str, str] = {}
-        self._live = Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
-
-    def __enter__(self) -> Watcher:
-        if self._live:
-            self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._live:
-            self._live.stop()
+        super().__init__(console, per_second=8)
 
     def see(self, progress: Progress) -> None:
         """Take in how things stand."""
-        if self._live:
+        if self.live:
             table = _progress_table(progress.steps)
             if progress.waits:
                 table.add_row(_waits_text(progress.waits))
-            self._live.update(table)
+            self.live.update(table)
             return
         for step in _as_told(progress.steps):
             key = f"{step.parent}/{step.id}"
             stands = f"{step.status} {step.detail if step.status == 'running' else ''}"
-            if stands != self._last.get(key, "waiting "):
-                self._last[key] = stands
-                self._console.print(_step_text(step))
-        if progress.waits and progress.waits != self._last.get("waits"):
-            self._console.print(_waits_text(progress.waits))
-        self._last["waits"] = progress.waits
+            if stands != self.last.get(key, "waiting "):
+                self.last[key] = stands
+                self.console.print(_step_text(step))
+        if progress.waits and progress.waits != self.last.get("waits"):
+            self.console.print(_waits_text(progress.waits))
+        self.last["waits"] = progress.waits
 
 
 def _as_told(steps: Iterable[Step]) -> list[Step]:
@@ -95,33 +93,39 @@ def _progress_table(steps: Iterable[Step]) -> Table:
 
 
 def _waits_text(why: str) -> Text:
-    return Text(f"… waits: {_one_line(why)}", "yellow")
+    return Text(f"… waits: {one_line(why)}", "yellow")
 
 
 def _step_text(step: Step) -> Text:
     mark, style = MARKS[step.status]
     text = Text("  " if step.parent else "")
     text.append(f"{mark} {visible(step.id)}", style)
-    text.append(f"  {_one_line(step.detail or step.label)}", "dim")
+    text.append(f"  {one_line(step.detail or step.label)}", "dim")
     return text
 
 
-def show_report(console: Console, report: Report, folder: Path, page: str, verbose: bool) -> None:
+def show_report(console: Console, report: Report, folder: str, page: str, verbose: bool) -> None:
     """The verdict: what was checked, what was seen, what to do next, where to look."""
     word, style = HEADLINES[report.outcome]
     console.print()
     console.print(Text(word, style), Text(f"{report.work_order_id}, attempt {report.attempt}", "bold"))
-    console.print(Text(f"  {_one_line(report.content)}", "dim"))
+    console.print(Text(f"  {one_line(report.content)}", "dim"))
     if report.criteria:
         console.print(Group(Text("\ncriteria", "bold"), _results_table(report.criteria)))
     if report.checks:
         console.print(Group(Text("\nchecks", "bold"), _results_table(report.checks)))
+    show_audit(console, report)
     _show_outputs(console, report, verbose)
     facts = Table.grid(padding=(0, 1))
     facts.add_column(min_width=8)
     facts.add_row(Text("changes", "bold"), _changes(report))
     for notice in report.notices:
         facts.add_row(Text("note", "bold"), Text(visible(notice), "yellow"))
+    if report.probe is not None:
+        style = "" if report.probe.tested else "yellow"
+        facts.add_row(Text("probe", "bold"), Text(visible(f"{report.probe.how}: {report.probe.text}"), style))
+    for one in report.contradictions:
+        facts.add_row(Text("claim", "bold"), Text(_contradiction(one), "yellow"))
     facts.add_row(Text("why", "bold"), Text(_why(report)))
     if report.retry_context is not None:
         facts.add_row(Text("retry", "bold"), Text(_told(report.retry_context)))
@@ -129,7 +133,7 @@ def show_report(console: Console, report: Report, folder: Path, page: str, verbo
     console.print()
     console.print(facts)
     # Not in the table: a path or an address that is broken over two lines cannot be opened.
-    console.print(Text("evidence", "bold"), Text(str(folder)))
+    console.print(Text("evidence", "bold"), Text(visible(folder)))
     if page:
         console.print(Text("Web UI  ", "bold"), Text(page))
 
@@ -146,7 +150,9 @@ def next_step(report: Report) -> str:
         RoundOutcome.INCONCLUSIVE: "remove the cause, then run the same command again: nothing is lost.",
     }
     hints = list(dict.fromkeys(r.next_step for r in could_not if r.next_step))
-    return "; ".join([*hints, steps[report.outcome]])
+    codes = {reason.code for reason in report.reasons}
+    step = FOR_WANT_OF_A_WORD.get(codes.pop(), steps[report.outcome]) if len(codes) == 1 else steps[report.outcome]
+    return "; ".join([*hints, step])
 
 
 def _results_table(results: Iterable[CriterionReport | CheckReport]) -> Table:
@@ -158,8 +164,8 @@ def _results_table(results: Iterable[CriterionReport | CheckReport]) -> Table:
         required = "" if result.required else " (advisory)"
         table.add_row(
             Text(f"  {mark} {visible(name)}{required}", style),
-            Text(_one_line(label, 60)),
-            Text(_one_line(result.text, 160), "" if result.passed else style),
+            Text(one_line(label, 60)),
+            Text(one_line(result.text, 160), "" if result.passed else style),
             Text(f"{result.duration_ms / 1000:.1f} s", "dim"),
         )
     return table
@@ -174,7 +180,7 @@ def _changes(report: Report) -> Text:
         text.append(f": {_some(snapshot.changed)}", "dim")
     if snapshot.restored:
         text.append(f"\nrestored from the base: {_some(snapshot.restored)}", "yellow")
-    dropped = [f"{entry.path} ({entry.reason})" for entry in snapshot.dropped if not entry.reason.startswith(USUAL)]
+    dropped = [f"{entry.path} ({entry.reason})" for entry in snapshot.dropped if not entry.usual]
     if dropped:
         text.append(f"\nleft out: {_some(dropped)}", "yellow")
     if report.scope.violations:
@@ -187,10 +193,15 @@ def _why(report: Report) -> str:
     return visible("\n".join(f"{reason.text} [{reason.code}]" for reason in report.reasons))
 
 
+def _contradiction(found: Contradiction) -> str:
+    return visible(found.told)
+
+
 def _told(retry: RetryContext) -> str:
     """What the next attempt is told, in short; the report has the outputs and the diff that go with it."""
     listed = "".join(f"\n- {failure}" for failure in retry.specific_failures)
-    return visible(f"attempt {retry.attempt_number} is told:{listed}")
+    said = f"\n{retry.verifier_feedback}" if retry.verifier_feedback else ""
+    return visible(f"attempt {retry.attempt_number} is told:{listed}{said}")
 
 
 def _show_outputs(console: Console, report: Report, verbose: bool) -> None:
@@ -214,8 +225,3 @@ def _some(names: Iterable[str], most: int = 5) -> str:
     listed = [visible(name) for name in names]
     more = f" and {len(listed) - most} more" if len(listed) > most else ""
     return ", ".join(listed[:most]) + more
-
-
-def _one_line(text: str, most: int = 100) -> str:
-    line = visible(" ".join(text.split()))
-    return line if len(line) <= most else line[: most - 1] + "…"

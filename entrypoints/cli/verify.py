@@ -6,28 +6,39 @@ The host takes longest to start, so it is started before this process has import
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from adapters.config.claim_file import load_claim
+from adapters.config.defaults import NO_POLICY, ProjectPolicy, load_policy
 from adapters.config.order_file import load_order
 from adapters.config.settings import refuse_authority_within
 from domain.errors import Malformed, Problem
 from domain.order import Order
+from domain.policy_floor import below
 from entrypoints.cli import common
+from entrypoints.evidence_store import filed_order
+from entrypoints.host_files import Files
 from entrypoints.imports import without_collecting
+from entrypoints.role_models import require_keys
 from entrypoints.spawning import begin
 
 
-def verify(
+def verify(  # noqa: PLR0913 - a parameter an option
     order: Annotated[str, typer.Argument(help="A file, or the id of an order that was verified before.")],
+    *,
     workspace: Annotated[
         Path | None, typer.Option(help="The tree that the agent changed, instead of the order's.")
     ] = None,
     base: Annotated[
         str | None,
         typer.Option(help="The trusted tree: a directory, or a full commit id of the workspace's repository."),
+    ] = None,
+    claim: Annotated[
+        Path | None, typer.Option(help="What the worker says it did, ran and saw (JSON): held against what is seen.")
     ] = None,
     objective_only: Annotated[bool, typer.Option("--objective-only", help="Ask no language model.")] = False,
     output: Annotated[Path | None, typer.Option(help="Write the report here, as JSON.")] = None,
@@ -40,17 +51,24 @@ def verify(
 
     Example: countersign verify examples/is_prime/order.yaml --workspace examples/is_prime/worker_second
     """
-    chosen, order_file = _find_order(order, workspace, base)
+    policy = load_policy(common.settings())
+    chosen, order_file = _find_order(order, workspace, base, policy)
+    claimed = None if claim is None else load_claim(claim)
     refuse_authority_within(common.settings(), Path(chosen.workspace))
     if objective_only:
         objective = chosen.verification.model_copy(update={"objective_only": True})
         chosen = chosen.model_copy(update={"verification": objective})
+        if lower := below(policy.floor, chosen):
+            raise Malformed([_problem("--objective-only", lower[0], "expected it to be left out")])
     if output is not None:
         _refuse_unwritable(output)
+    if not common.settings().remote and Files(common.settings().state_dir).alive() is None:
+        require_keys(common.settings(), chosen)
     begun = None if common.settings().remote or common.settings().otel else begin(common.settings())
     without_collecting("entrypoints.telemetry").log_errors()
     verifying = without_collecting("entrypoints.cli.verifying")
-    code = verifying.verify(chosen, order_file, begun, verifying.Wanted(output, verbose, as_json))
+    work = verifying.rounds.Work(chosen, order_file, claimed)
+    code = verifying.verify(work, begun, verifying.Wanted(output, verbose, as_json))
     raise typer.Exit(code)
 
 
@@ -67,15 +85,28 @@ def _refuse_unwritable(output: Path) -> None:
     raise Malformed([_problem("--output", what, "expected a file that can be written")])
 
 
-def _find_order(name: str, workspace: Path | None, base: str | None) -> tuple[Order, str]:
+def _find_order(
+    name: str, workspace: Path | None, base: str | None, policy: ProjectPolicy = NO_POLICY
+) -> tuple[Order, str]:
     """The order in a file of that name with that file, else the one that the last round of that id had."""
     path = Path(name)
     session, todo = common.split_todo(name)
     attempt = 0 if path.exists() or path.suffix else common.open_trail().last_attempt(session, todo)
-    stored = common.evidence_folder(session, todo, attempt) / "spec.json"
-    if attempt and stored.exists():
-        return load_order(stored, workspace=workspace, base=base), ""
-    return load_order(path, workspace=workspace, base=base), str(path.resolve())
+    with filed_order(common.settings(), session, todo, attempt) if attempt else nullcontext() as stored:
+        if stored is not None:
+            file = _file_of(session, todo, attempt)
+            folder = file.parent if file else None
+            found = load_order(stored, workspace=workspace, base=base, folder=folder, policy=policy, of_session=True)
+            return found, str(file) if file and found.files_beside else ""
+    return load_order(path, workspace=workspace, base=base, policy=policy), str(path.resolve())
+
+
+def _file_of(session: str, todo: str, attempt: int) -> Path | None:
+    """The file that the order of a decided round was read from, if it is known: what it names is beside that."""
+    exporting = without_collecting("entrypoints.exporting")
+    verdict = exporting.verdict_of(exporting.rows_of(common.open_trail(), session, todo, attempt))
+    record = exporting.record_of(common.open_evidence(), verdict) if verdict else None
+    return Path(record.input.order_file) if record and record.input.order_file else None
 
 
 def _problem(field: str, what: str, expected: str) -> Problem:

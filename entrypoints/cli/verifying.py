@@ -12,7 +12,6 @@ from subprocess import Popen
 from domain.decision import RoundOutcome
 from domain.errors import Cause, CountersignError, Unavailable
 from domain.messages import RoundInput, RoundResult
-from domain.order import Order
 from domain.ports import Trail
 from domain.report import Report
 from entrypoints import rounds
@@ -39,7 +38,7 @@ class Wanted:
     as_json: bool
 
 
-def verify(order: Order, order_file: str, begun: Popen[bytes] | None, wanted: Wanted) -> int:
+def verify(work: rounds.Work, begun: Popen[bytes] | None, wanted: Wanted) -> int:
     """Run the round and say what came of it; the exit code. Raises `Unavailable`."""
     trail = _open_trail(begun)
     page: list[str] = []
@@ -52,9 +51,7 @@ def verify(order: Order, order_file: str, begun: Popen[bytes] | None, wanted: Wa
 
     with Watcher(common.stderr) as watcher:
         try:
-            result = asyncio.run(
-                rounds.verify(common.settings(), trail, order, started, watcher.see, order_file, begun)
-            )
+            result = asyncio.run(rounds.verify(common.settings(), trail, work, started, watcher.see, begun))
         except KeyboardInterrupt:
             common.err("cancelled: the round was ended and nothing was decided")
             return CANCELLED
@@ -64,7 +61,7 @@ def verify(order: Order, order_file: str, begun: Popen[bytes] | None, wanted: Wa
     if wanted.as_json:
         common.emit_json(report)
     else:
-        folder = common.evidence_folder(LOCAL_SESSION, order.id, inputs[0].attempt)
+        folder = common.open_evidence().place_of(LOCAL_SESSION, work.order.id, inputs[0].attempt)
         show_report(common.stdout, report, folder, page[0], wanted.verbose)
     return EXIT_CODES[result.decision.outcome]
 

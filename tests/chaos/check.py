@@ -23,8 +23,9 @@ from domain.events import TrailRow
 from domain.order import Order
 from domain.read_model import differences, fold
 from domain.report import Report
-from entrypoints.client import RPC, RUNNING, connect
+from entrypoints.client import RPC, connect
 from entrypoints.host_state import ensure_up
+from entrypoints.names import AT_WORK
 from entrypoints.stores import build_trail
 from tests.chaos.rounds import Answer, kind_of
 
@@ -40,7 +41,7 @@ async def settled(settings: Settings) -> dict[Key, str]:
     state = await ensure_up(settings)
     client = await connect(settings, state.address)
     async with asyncio.timeout(SETTLED_SECONDS):
-        while (await client.count_workflows(RUNNING, rpc_timeout=RPC)).count:  # noqa: ASYNC110 - the server has no event
+        while (await client.count_workflows(AT_WORK, rpc_timeout=RPC)).count:  # noqa: ASYNC110 - the server has no event
             await asyncio.sleep(0.3)
     return {
         _key(found.id): WorkflowExecutionStatus(found.status).name if found.status else "?"

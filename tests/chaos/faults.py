@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from threading import Event
+from typing import Literal, Protocol
 
 import psutil
 import psycopg
 
 from entrypoints.host_state import Files
 from tests.chaos.disk import Disk
-from tests.chaos.rounds import Clients
 from tests.postgres import Cluster
 
 Victim = Literal["worker", "host", "server", "database", "client", "disk"]
@@ -63,18 +63,37 @@ def full_disks(chance: random.Random, rounds: int, times: int) -> list[Fault]:
     return sorted(faults, key=lambda fault: fault.after)
 
 
+class Watched(Protocol):
+    """Clients at work: how far they are, and whether they are through."""
+
+    ended: Event
+
+    @property
+    def begun(self) -> int:
+        """How many rounds or commands there were so far."""
+        ...
+
+    def kill_one(self, chance: random.Random) -> int | None:
+        """Kill -9 one of them; its process id, None when none runs."""
+        ...
+
+
 @dataclass
 class Killer:
-    """Carries a schedule out. `done`: one line a fault, in the order in which they happened."""
+    """Carries a schedule out. `done`: one line a fault, in the order in which they happened; `at`: when each was over.
+
+    `at` is in monotonic seconds, with the victim.
+    """
 
     state_dir: Path
-    clients: Clients
+    clients: Watched
     faults: Sequence[Fault]
     chance: random.Random
     cluster: Cluster | None = None
     disk: Disk | None = None
     done: list[str] = field(default_factory=list)
     missed: list[Fault] = field(default_factory=list)
+    at: list[tuple[float, Victim]] = field(default_factory=list)
 
     def run(self) -> None:
         """Every fault at its moment. One whose victim is not there waits for it as long as clients run."""
@@ -87,6 +106,8 @@ class Killer:
             when = f"{time.monotonic() - started:7.2f} s"
             if killed is None:
                 self.missed.append(fault)
+            else:
+                self.at.append((time.monotonic(), fault.victim))
             self.done.append(f"{when}  after {fault.after:3}  {fault.victim} {killed or 'was not there'}")
 
     def _do(self, fault: Fault) -> int | None:

@@ -27,13 +27,16 @@ STATE_MIB = 224
 DATABASE_MIB = 192
 """Room for an empty cluster and some segments of its log; the tests' cluster keeps few of them."""
 
-SHORT = (6, 2)
+SHORT = (3, 1)
 LONG = (int(os.environ.get("CHAOS_ROUNDS", "60")) // 2, int(os.environ.get("CHAOS_FAULTS", "40")) // 4)
 
 
 @pytest.mark.parametrize(
     ("rounds", "times"),
-    [SHORT, pytest.param(*LONG, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])],
+    [
+        pytest.param(*SHORT, marks=pytest.mark.slow),
+        pytest.param(*LONG, marks=[pytest.mark.slow, pytest.mark.timeout(3600)]),
+    ],
     ids=["short", "long"],
 )
 def test_a_full_state_directory_damages_nothing(

@@ -125,6 +125,7 @@ def test_a_round_outlives_two_minutes_without_its_database_and_says_what_it_wait
     trail.close()
 
 
+@pytest.mark.slow
 def test_the_judge_sees_what_is_lost_doubled_or_wrong(world: World) -> None:
     clients = world.clients(5)
     answers = clients.run(lambda: None)

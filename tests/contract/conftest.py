@@ -1,14 +1,18 @@
-"""The trails that the contract is held against: each test runs on every one."""
+"""The trails and the bucket that the contracts are held against: each test runs on every one."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from adapters.evidence.bucket import Bucket
+from adapters.evidence.s3 import S3Store
 from domain.ports import Trail
+from tests.s3 import S3Server
 from tests.trails import MemoryPlace, Place, PostgresqlPlace, SqlitePlace
 
 
@@ -26,3 +30,19 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 @pytest.fixture
 def trail(place: Place) -> Trail:
     return place.open()
+
+
+@pytest.fixture(scope="session")
+def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """One for the run; each test takes a prefix of its own."""
+    server = S3Server(tmp_path_factory.mktemp("s3"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def s3_store(s3_server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> S3Store:
+    for name, value in s3_server.environment.items():
+        monkeypatch.setenv(name, value)
+    return S3Store(Bucket(f"s3://evidence/{uuid.uuid4().hex}", s3_server.url), tmp_path / "staging")

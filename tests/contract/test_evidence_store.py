@@ -1,4 +1,4 @@
-"""What every evidence store does, run on the folder and on the one in memory; then what only a folder has to."""
+"""What every evidence store does, run on a folder, a bucket and the one in memory; then what only a folder has to."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.evidence import bulk as bulks
 from adapters.evidence import folder
 from adapters.evidence.folder import FolderStore
 from domain.base import sha256_hex
@@ -22,8 +23,11 @@ from tests.fakes.evidence import MemoryStore
 KEY = "a" * 64
 
 
-@pytest.fixture(params=["folder", "memory"])
+@pytest.fixture(params=["folder", "memory", "s3"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> EvidenceStore:
+    if request.param == "s3":
+        made: EvidenceStore = request.getfixturevalue("s3_store")
+        return made
     return FolderStore(tmp_path / "evidence") if request.param == "folder" else MemoryStore()
 
 
@@ -118,6 +122,14 @@ class TestEveryStore:
     def test_places_nothing_outside(self, store: EvidenceStore, session: str, todo: str, name: str) -> None:
         with pytest.raises(ValueError, match="evidence folder"):
             store.place(session, todo, 1, name, b"")
+
+    def test_people_find_what_was_placed_last(self, store: EvidenceStore) -> None:
+        store.place("local", "wo-1", 2, "audits/first.json", b"{}")
+        store.place("local", "wo-1", 2, "audits/first.json", b"{1}")
+        assert store.placed("local", "wo-1", 2, "audits/first.json") == b"{1}"
+        assert store.placed("local", "wo-1", 2, "verdict.json") is None
+        assert store.placed("local", "wo-1", 1, "audits/first.json") is None
+        assert "local/wo-1/2" in store.place_of("local", "wo-1", 2)
 
 
 class TestFolder:
@@ -261,7 +273,7 @@ class TestFolder:
     ) -> None:
         pieces = [b"evi", b"den", b"ce"]
         digest = folder_store.put(b"evidence")
-        monkeypatch.setattr(folder, "_write_all", lambda *_: pytest.fail("it was written again"))
+        monkeypatch.setattr(bulks, "_write_all", lambda *_: pytest.fail("it was written again"))
         with folder_store.bulk() as bulk:
             assert bulk.add(pieces) == digest
 
@@ -316,7 +328,7 @@ class TestFolder:
         def fail(descriptor: int, data: bytes) -> None:
             raise OSError(number, os.strerror(number))
 
-        monkeypatch.setattr(folder, "_write_all", fail)
+        monkeypatch.setattr(bulks, "_write_all", fail)
         with pytest.raises(Unavailable) as caught:
             if way == "put":
                 folder_store.put(b"data")

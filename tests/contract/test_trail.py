@@ -282,8 +282,8 @@ def test_appending_while_reading(trail: Trail) -> None:
         ({"todo_id": "a\0b"}, "todo_id has a NUL"),
         ({"attempt": 2**53}, "integer"),
         ({"after": {"status": "perfect"}}, "status of todos"),
-        ({"after": {"x": 1}, "payload": {"title": "a\0b"}}, "title of todos has a NUL"),
-        ({"action": "audit_completed", "payload": {"reasons": [1]}}, "reasons of rounds"),
+        ({"action": "todo_created", "after": {"parent": "a\0b"}}, "parent of todos has a NUL"),
+        ({"action": "audit_completed", "payload": {"reasons": [1]}}, "reasons of todos"),
     ],
     ids=[
         "large",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,6 +18,12 @@ STATUSES = st.fixed_dictionaries(
     optional={
         "status": st.sampled_from(["pending", "in_progress", "claimed", "verified", "running", "stopped", "completed"]),
         "review_status": st.sampled_from(["auditing", "approved", "escalated"]),
+        "trigger": NAMES,
+        "question": TEXTS,
+        "content": TEXTS,
+        "depends_on": st.lists(NAMES, max_size=2),
+        "time_left": st.floats(0, 1e6),
+        "deadline": st.none() | st.just("2026-01-15T13:00:00+00:00"),
     },
 )
 PAYLOADS = st.fixed_dictionaries(
@@ -88,6 +94,43 @@ def test_the_read_model_of_one_session_or_todo(trail: Trail) -> None:
     assert names("a", "y") == [[("a",)], [("a", "y")]]
     assert names(None, "x") == [[("a",), ("b",)], [("a", "x"), ("b", "x")]]
     assert names("c", None) == [[], []]
+
+
+def test_only_the_tables_that_are_wanted_are_read(trail: Trail) -> None:
+    filled(trail)
+    whole = trail.state()
+    assert trail.state(tables=["todos"]) == whole.model_copy(update={"sessions": (), "rounds": ()})
+    assert trail.state("a", "y", ["sessions", "rounds"]).model_dump(exclude={"todos"}) == trail.state(
+        "a", "y"
+    ).model_dump(exclude={"todos"})
+    assert trail.state("a", "y", ["sessions", "rounds"]).todos == ()
+
+
+def test_a_session_counts_each_todo_once(trail: Trail) -> None:
+    created = [entry(number, todo_id=f"t{number}", action="todo_created") for number in range(3)]
+    for sent in (*created, created[0]):
+        trail.append(sent)
+    assert trail.state().sessions[0].todos == 3
+    assert trail.rebuild(repair=False) == ()
+
+
+def test_every_value_of_a_todo_is_kept_as_it_was_said(trail: Trail) -> None:
+    said = {
+        "status": "blocked",
+        "depends_on": ["ü", ""],
+        "evidence": ["ev-1"],
+        "order_index": 2**53 - 1,
+        "time_left": 0.001,
+        "deadline": "2026-01-15T13:00:00.000001+01:00",
+        "feedback": "two\nlines",
+        "question": "a\0b",
+    }
+    trail.append(entry(1, action="todo_created", after=said, payload={"content": "Do it"}))
+    (view,) = trail.state().todos
+    assert (view.depends_on, view.evidence, view.order_index) == (("ü", ""), ("ev-1",), 2**53 - 1)
+    assert (view.time_left, view.feedback, view.title) == (0.001, "two\nlines", "Do it")
+    assert view.deadline == datetime(2026, 1, 15, 12, 0, 0, 1, tzinfo=UTC)
+    assert trail.state() == fold(trail.rows())
 
 
 def test_a_refused_append_leaves_the_read_model_alone(trail: Trail) -> None:

@@ -49,6 +49,12 @@ class MemoryStore:
             raise ValueError(f"{name!r} is no path of the evidence folder")
         self.files[f"{session}/{todo}/{attempt}/{name}"] = data
 
+    def placed(self, session: str, todo: str, attempt: int, name: str) -> bytes | None:
+        return self.files.get(f"{session}/{todo}/{attempt}/{name}")
+
+    def place_of(self, session: str, todo: str, attempt: int) -> str:
+        return f"memory:{session}/{todo}/{attempt}"
+
 
 def _checked(key: str) -> str:
     if not re.fullmatch(r"[0-9a-f]{64}", key):

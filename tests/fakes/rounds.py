@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from temporalio.testing import ActivityEnvironment
 
@@ -19,9 +19,10 @@ from adapters.snapshot.snapshots import FileSnapshots
 from adapters.trail import SqlTrail
 from domain.base import canonical_json
 from domain.checks import CheckResult, Observation, beside_the_base, items_of
-from domain.decision import Policy, decide
-from domain.events import HARNESS, SYSTEM, Action, Actor, TrailEntry
+from domain.decision import Decision, Policy, RoundOutcome, decide
+from domain.events import AUDITOR, HARNESS, SYSTEM, Action, Actor, TrailEntry, TrailRow
 from domain.facts import facts_of
+from domain.life import FollowUpAnswer
 from domain.messages import (
     CheckInput,
     FreezeInput,
@@ -34,9 +35,12 @@ from domain.messages import (
     SetupInput,
 )
 from domain.order import Order
-from domain.ports import ProbeRequest, Progress, RunRequest, Served
+from domain.ports import ProbeRequest, Progress, Roles, RunRequest, Served
 from domain.read_model import standing
-from domain.todo import AFTER_A_ROUND, ReviewStatus, TodoStatus
+from domain.roles.results import Answered, AuditRecord
+from domain.status import AFTER_A_ROUND, ReviewStatus, TodoStatus
+from entrypoints.rejudging_roles import RolesAgain
+from tests.fakes.roles import ASKED, rows_of
 
 NOW = datetime(2026, 1, 15, 10, 0, tzinfo=UTC)
 PASSED = Observation(exit_code=0, duration_ms=5)
@@ -57,6 +61,10 @@ class SaidSandbox:
         """As `prepare`."""
         raise AssertionError(request)
 
+    async def ready(self, image: Image, setup: SetupInput | None, progress: Progress) -> Image:
+        """As `prepare`."""
+        raise AssertionError(image)
+
     async def release(self, round: str) -> None:
         """As `prepare`."""
         raise AssertionError(round)
@@ -66,9 +74,10 @@ class SaidSandbox:
         return 0
 
     async def run(self, request: RunRequest) -> Observation:
-        """What was said for the command, else that it passed."""
+        """What was said for the command, on this tree or when it is run again, else that it passed."""
         on_tree = self._said.get(f"{request.tree} {request.command}")
-        return on_tree or self._said.get(request.command, PASSED)
+        again = self._said.get(f"again {request.command}") if "/again-" in request.key else None
+        return on_tree or again or self._said.get(request.command, PASSED)
 
     async def serve(self, served: RunRequest, probe: ProbeRequest) -> Served:
         """What was said of the server and of the probe."""
@@ -97,9 +106,10 @@ class World:
 
     def write(self, folder: str, **files: str) -> None:
         """Files by name."""
-        (self.root / folder).mkdir(exist_ok=True)
         for name, text in files.items():
-            (self.root / folder / name).write_text(text)
+            path = self.root / folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
 
     def order(self, todo: str = "wo-1", **fields: Any) -> Order:
         """An order on base and workspace."""
@@ -126,6 +136,7 @@ class World:
             order_digest=order.digest,
             host="here",
             store=self.trail.store_id(),
+            order_file=str(self.root / "order.yaml"),
             actor=Actor(role="unattributed", identity="ann"),
         )
         claimed = standing(TodoStatus.CLAIMED, ReviewStatus.AUDITING)
@@ -138,10 +149,17 @@ class World:
         snapshots = FileSnapshots(self.store)
         order = request.order
         assert order.base is not None
-        asked = FreezeInput(round=request.workflow_id, workspace=order.workspace, base=order.base, commits=False)
+        asked = FreezeInput(
+            round=request.workflow_id,
+            workspace=order.workspace,
+            base=order.base,
+            commits=False,
+            order_folder=str(self.root),
+            order_files=order.files_beside,
+        )
         frozen = snapshots.freeze(asked, lambda text: None)
         self.row(request, "snapshot_frozen", {"head": frozen.head, "base": frozen.base})
-        scope = snapshots.assess(ScopeInput(frozen=frozen, scope=order.scope))
+        scope = snapshots.assess(ScopeInput(frozen=frozen, scope=order.scope, tests=tuple(order.verification.tests)))
         facts = {"tree": scope.tree, "changed": scope.changed_total, "report": scope.report}
         self.row(request, "scope_assessed", facts)
         return frozen, scope
@@ -151,12 +169,14 @@ class World:
         waiting = standing(TodoStatus.CLAIMED, ReviewStatus.NOT_REQUESTED)
         self.row(request, "verification_cancelled", {"reason": "cancelled"}, after=waiting)
 
-    async def verify(self, order: Order, attempt: int = 1) -> RoundRecord:
-        """A whole round, decided and filed."""
+    async def verify(
+        self, order: Order, attempt: int = 1, roles: Roles | None = None, answer: FollowUpAnswer | None = None
+    ) -> RoundRecord:
+        """A whole round, decided and filed; with `roles` audited, by a worker that answers a question with `answer`."""
         request = self.begin(order, attempt)
         frozen, scope = self.freeze(request)
         results = await self._results(request, frozen, scope)
-        decision = decide(facts_of(order, scope, results), Policy.of(order))
+        undecided = Decision(outcome=RoundOutcome.INCONCLUSIVE, reasons=())
         record = RoundRecord(
             input=request,
             started_at=NOW,
@@ -165,8 +185,11 @@ class World:
             scope=scope,
             image=Image(reference="python", id="sha256:1"),
             results=results,
-            decision=decision,
+            decision=undecided,
         )
+        audit = await self._audited(record, roles, answer) if roles else None
+        decision = decide(facts_of(order, scope, results, audit=audit.audit if audit else None), Policy.of(order))
+        record = record.model_copy(update={"audit": audit, "decision": decision, "ended_at": self.at})
         filed = await ActivityEnvironment().run(ReportActivities(self.store).file, record)
         status, review = AFTER_A_ROUND[decision.outcome]
         verdict = {
@@ -181,8 +204,25 @@ class World:
         self.row(request, "audit_completed", verdict, HARNESS, after=standing(status, review))
         return record
 
+    async def _audited(self, record: RoundRecord, roles: Roles, answer: FollowUpAnswer | None) -> AuditRecord:
+        """The roles' part, and its rows."""
+        rows: list[TrailRow] = []
+        if answer is not None:
+            ids, blobs = [one.id for one in answer.evidence], [one.digest for one in answer.evidence]
+            payload = {"answer": answer.answer, "evidence": ids, "blobs": blobs, "round": answer.round}
+            self.row(record.input, "follow_up_answered", payload, Actor(role="worker", identity="w"))
+            rows = list(self.trail.rows())
+            asked = Answered(round=1, question=ASKED, answer=answer.answer, evidence=tuple(ids))
+            record = record.model_copy(update={"audit": AuditRecord(dialogue=(asked,))})
+        asked_now = RolesAgain(self.store, roles, record, rows, model="", take="", say=lambda text: None)
+        audit = await asked_now.audit()
+        for action, payload in rows_of(audit):
+            self.row(record.input, cast(Action, action), payload, AUDITOR)
+        return audit
+
     async def _results(self, request: RoundInput, frozen: Frozen, scope: ScopeResult) -> tuple[CheckResult, ...]:
-        checks = CheckActivities(checkers(self.store, SaidSandbox(self.said), ACCESS), self.store)
+        sandbox = SaidSandbox(self.said)
+        checks = CheckActivities(checkers(self.store, sandbox, ACCESS), self.store, sandbox)
         found = []
         for item in items_of(request.order):
             asked = CheckInput(
@@ -194,6 +234,11 @@ class World:
                 tree=scope.tree,
                 image="sha256:1",
                 resources=request.order.resources,
+                base=scope.base or frozen.base,
+                trusted=scope.trusted,
+                order_files=frozen.order_files,
+                retries=request.order.verification.retries_on_failure,
+                flaky_passes=request.order.verification.on_flaky == "pass",
             )
             result = await ActivityEnvironment().run(checks.run, asked)
             facts = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from adapters.trail import chain, proof, views
@@ -12,7 +12,7 @@ from adapters.trail.heads import Head
 from domain.errors import Unavailable
 from domain.events import RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
 from domain.ports import EVERYTHING
-from domain.read_model import Difference, State, differences, fold
+from domain.read_model import TABLES, Difference, State, Table, View, differences, fold
 
 
 @dataclass
@@ -67,14 +67,15 @@ class MemoryTrail:
         records.sort(key=lambda record: (record["session"], -int(record["sequence"])))
         return proof.judge(records, list(ends.values()), recorded, ())
 
-    def state(self, session: str | None = None, todo: str | None = None) -> State:
+    def state(self, session: str | None = None, todo: str | None = None, tables: Collection[Table] = TABLES) -> State:
         self._trouble()
         kept = self.memory.state
-        return State(
-            sessions=tuple(view for view in kept.sessions if session in (None, view.session)),
-            todos=tuple(view for view in kept.todos if session in (None, view.session) and todo in (None, view.todo)),
-            rounds=tuple(view for view in kept.rounds if session in (None, view.session) and todo in (None, view.todo)),
-        )
+        found: dict[Table, tuple[View, ...]] = {
+            "sessions": tuple(view for view in kept.sessions if session in (None, view.session)),
+            "todos": tuple(v for v in kept.todos if session in (None, v.session) and todo in (None, v.todo)),
+            "rounds": tuple(v for v in kept.rounds if session in (None, v.session) and todo in (None, v.todo)),
+        }
+        return State.model_validate({name: views for name, views in found.items() if name in tables})
 
     def rebuild(self, repair: bool = True) -> tuple[Difference, ...]:
         self._trouble()

@@ -19,6 +19,9 @@ import yaml
 from docker import APIClient
 from docker.utils import kwargs_from_env
 
+from tests.forked import FORKS
+from tests.worker_commands import Place
+
 COUNTERSIGN = Path(sys.executable).parent / "countersign"
 LIMIT_SECONDS = 240
 
@@ -32,7 +35,11 @@ class Project:
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """`countersign ARGUMENTS` in the project's folder, to its end."""
+        """`countersign ARGUMENTS` in the project's folder, to its end, in a process that has imported it before."""
+        return FORKS.run(arguments, self.root, self.environment | environment, LIMIT_SECONDS)
+
+    def run_program(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """The same by the program itself, which looks for its modules and imports them."""
         return subprocess.run(
             [COUNTERSIGN, *arguments],
             cwd=self.root,
@@ -107,8 +114,8 @@ def _interruptible() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Until it is so; fails when it never is."""
+def wait_for(what: Callable[[], bool], seconds: float = 150.0) -> None:
+    """Until it is so; fails when it never is. How soon, on a machine with much to do, is no part of that."""
     deadline = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < deadline, "it never came"
@@ -152,4 +159,21 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
 
 def alive(pid: int) -> bool:
     """Whether a process of that id runs."""
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """Where worker commands run, with a state directory beside it."""
+    return Place(tmp_path)
+
+
+@pytest.fixture(params=["namespaces", "environment"])
+def either(request: pytest.FixtureRequest, place: Place) -> Place:
+    """The same confined, and as on a system that allows no namespaces."""
+    if request.param == "environment":
+        place.unconfined()
+    return place

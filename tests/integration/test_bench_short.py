@@ -18,6 +18,10 @@ SHAPES: dict[str, set[str]] = {
     "cost": {"checks", "events", "events_ratio", "cpu_ms", "cpu_ratio"},
     "memory": {"idle", "idle_of_each", "peak_pss", "after_rounds"},
     "rounds": {"rounds"},
+    "structured": {"suites"},
+    "sessions": {"one_activity", "sizes", "ratios", "events_ratio", "cpu_an_event_ratio"},
+    "fairness": {"kinds"},
+    "updates": {"updates"},
 }
 
 
@@ -38,8 +42,8 @@ def numbers_in(value: Any) -> list[float]:
     return [float(value)] if isinstance(value, int | float) else []
 
 
-LONG = {"rounds", "cost", "memory"}
-"""Parts that start hosts of their own; what else a `verify` of theirs could show, other tests do."""
+LONG = {"rounds", "cost", "memory", "structured", "starts", "sessions", "fairness", "updates"}
+"""Parts that start hosts or servers of their own; what else a `verify` of theirs could show, other tests do."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in PARTS])
@@ -56,6 +60,7 @@ def test_a_part_measures_and_leaves_nothing(name: str, scratch: Path, monkeypatc
     assert machine.facts()["cores"] >= 1
 
 
+@pytest.mark.slow
 def test_what_cannot_be_measured_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     results = measured(["rounds"], runs=1, quick=True)

@@ -6,16 +6,13 @@ does: whatever happens, none of the first may fail and none of the second may pa
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import shutil
-import signal
 import socket
 import socketserver
 import subprocess
-import tarfile
 import tempfile
 import threading
 import time
@@ -32,6 +29,7 @@ from docker.errors import APIError, DockerException
 from requests.exceptions import RequestException
 
 from tests.integration.conftest import LIMIT_SECONDS, Project, wait_for
+from tests.integration.engines import TINY, PrivateEngine, private
 
 WHOLE = "sleep 0.7; test -f a.txt && grep -q after a.txt"
 EMPTY = "sleep 0.7; ! test -e a.txt"
@@ -42,8 +40,6 @@ CHECKS: list[dict[str, Any]] = [
 ]
 ROUND = {"mode": "sequence", "checks": CHECKS}
 Fault = Callable[[APIClient, dict[str, Any]], None]
-TINY = "countersign-test-tiny:1"
-TOOLS = ("sh", "cp", "mkdir", "timeout", "sleep", "cat", "grep")
 
 
 def holders(engine: APIClient, project: Project) -> list[dict[str, Any]]:
@@ -111,7 +107,7 @@ def judge(verify: subprocess.CompletedProcess[str]) -> None:
     ("fault", "times"),
     [
         pytest.param(kill_holder, 1, marks=pytest.mark.slow),
-        (take_all, 1),
+        pytest.param(take_all, 1, marks=pytest.mark.slow),
         pytest.param(take_all, 4, marks=pytest.mark.slow),
     ],
 )
@@ -130,89 +126,11 @@ def test_a_round_whose_seal_is_lost_is_judged_on_the_whole_tree_or_not_at_all(
     wait_for(lambda: left(engine, project, volumes) == [], 20)
 
 
-class PrivateEngine:
-    """A Docker engine of this test's own, with an own containerd, that may be ended and started again.
-
-    It has a network namespace of its own: a daemon that is told to have no bridge removes `docker0` where it finds it,
-    and that would be the one of this machine's engine.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.address = f"unix://{folder}/docker.sock"
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        where = [f"--data-root={self.folder}/data", f"--exec-root={self.folder}/run", f"--pidfile={self.folder}/pid"]
-        alone = ["--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false"]
-        command = ["unshare", "--net", "dockerd", "-H", self.address, *where, *alone, "--shutdown-timeout=2"]
-        with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        wait_for(self._answers, 30)
-
-    def stop(self) -> None:
-        """SIGTERM, to that process alone, until it has ended."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGTERM)
-            self._process.wait(60)
-
-    def _answers(self) -> bool:
-        assert self._process is not None
-        assert self._process.poll() is None, (self.folder / "log").read_text()[-2000:]
-        with socket.socket(socket.AF_UNIX) as door:  # docker's client leaves one open that nobody answers
-            if door.connect_ex(self.address.removeprefix("unix://")) != 0:
-                return False
-        with suppress(DockerException, RequestException), self.api() as api:
-            return bool(api.ping())
-        return False
-
-    @contextmanager
-    def api(self) -> Iterator[APIClient]:
-        client = APIClient(base_url=self.address)
-        try:
-            yield client
-        finally:
-            client.close()
-
-
-def tiny_image() -> bytes:
-    """A root file system of this machine's own `sh` and what checks need beside it, with the libraries of each."""
-    programs = {tool: shutil.which(tool) for tool in TOOLS}
-    files = {f"bin/{tool}": path for tool, path in programs.items() if path is not None}
-    for path in list(files.values()):
-        linked = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
-        files |= {name.lstrip("/"): name for name in re.findall(r"(/\S+) \(0x", linked)}
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w", dereference=True) as tar:
-        for name, path in files.items():
-            tar.add(Path(path).resolve(), arcname=name)
-    return packed.getvalue()
-
-
 @pytest.fixture
 def private_engine() -> Iterator[PrivateEngine]:
-    """Removed with all it made; its folder is a short one, since paths of sockets have to be."""
-    if os.geteuid() != 0 or not all(shutil.which(tool) for tool in ("dockerd", "ldd", "unshare")):
-        pytest.skip("a second Docker engine needs root, and dockerd, ldd and unshare on this machine")
-    bridge = _bridge()
-    folder = Path(tempfile.mkdtemp(prefix="cs-", dir="/tmp"))
-    made = PrivateEngine(folder)
-    try:
-        made.start()
-        with made.api() as api:
-            repository, _, tag = TINY.partition(":")
-            api.import_image_from_data(tiny_image(), repository=repository, tag=tag)
+    """One that may be restarted."""
+    with private() as made:
         yield made
-    finally:
-        made.stop()
-        shutil.rmtree(folder)
-    assert _bridge() == bridge, "it touched this machine's own engine"
-
-
-def _bridge() -> str:
-    """Which bridge this machine's engine has: a new one has another number."""
-    number = Path("/sys/class/net/docker0/ifindex")
-    return number.read_text() if number.exists() else ""
 
 
 def test_a_round_whose_engine_is_restarted_is_judged_on_the_whole_tree_or_not_at_all(
@@ -222,8 +140,9 @@ def test_a_round_whose_engine_is_restarted_is_judged_on_the_whole_tree_or_not_at
     order = project.order(id="wo-restart", verification=ROUND, environment={"image": TINY})
     verify = project.start("verify", order, "--json")
     with private_engine.api() as api:
-        wait_for(lambda: bool(holders(api, project)) and checks_run(api, project))
+        wait_for(lambda: verify.poll() is not None or (bool(holders(api, project)) and checks_run(api, project)))
         volumes = {holder["Labels"]["countersign.volume"] for holder in holders(api, project)}
+    assert verify.poll() is None, ended(verify)
     private_engine.stop()
     time.sleep(1)
     private_engine.start()
@@ -331,6 +250,7 @@ def door(mode: str, before_a_check: Callable[[], None] = lambda: None) -> Iterat
             shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 def test_a_round_through_the_door_is_like_any_other(project: Project) -> None:
     """Without this the two tests below could refuse for a reason of the door's own."""
     with door("none") as address:
@@ -343,8 +263,9 @@ def test_a_round_through_the_door_is_like_any_other(project: Project) -> None:
         assert project.run("down").returncode == 0
 
 
-@pytest.mark.parametrize("fault", [pytest.param(kill_holder, marks=pytest.mark.slow), take_all])
-@pytest.mark.parametrize("times", [1, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [kill_holder, take_all])
+@pytest.mark.parametrize("times", [1, 5])
 def test_a_seal_that_is_lost_when_a_check_is_about_to_mount_it_is_noticed_by_the_check(
     project: Project, engine: APIClient, fault: Fault, times: int
 ) -> None:
@@ -374,6 +295,7 @@ def test_the_doctor_names_limits_that_do_not_bind(project: Project, mode: str) -
 
 
 @pytest.mark.parametrize("mode", [pytest.param("info", marks=pytest.mark.slow), "strip"])
+@pytest.mark.slow
 def test_an_engine_whose_limits_do_not_bind_gives_no_verdict(project: Project, mode: str) -> None:
     with door(mode) as address:
         project.environment["DOCKER_HOST"] = address

@@ -95,6 +95,7 @@ def test_an_export_can_be_checked_by_anybody(shared: Project) -> None:
     assert (refused.returncode, json.loads(refused.stdout)["code"]) == (1, "exists")
 
 
+@pytest.mark.slow
 def test_an_edited_folder_is_noticed(shared: Project) -> None:
     order = shared.order(id="wo-edited", verification={"checks": [{"name": "tests", "command": "false"}]})
     assert shared.run("verify", order).returncode == 1

@@ -59,6 +59,7 @@ def test_a_workspace_full_of_odd_things_gets_a_verdict_that_names_them(shared: P
     assert "a socket" in dropped["socket"]
 
 
+@pytest.mark.slow
 def test_a_workspace_with_too_many_files_is_the_workers_failure(shared: Project) -> None:
     work = shared.root / "many"
     work.mkdir()
@@ -116,11 +117,11 @@ def test_no_module_and_no_setting_of_the_workspace_has_a_say(project: Project) -
         f"content: x\nworkspace: .\nbase: {{repository: {base}, revision: {revision}}}\n"
         "verification: {checks: [{name: any, command: 'true'}]}\n"
     )
-    result = project.run("verify", "order.yaml")
+    result = project.run_program("verify", "order.yaml")
     assert result.returncode == 0, result.stdout + result.stderr
     assert not marker.exists()
     (project.root / "countersign.toml").write_text('[sandbox]\ndocker_host = "unix:///mine.sock"\n')
-    result = project.run("verify", "order.yaml")
+    result = project.run_program("verify", "order.yaml")
     assert result.returncode == 2
     assert "a file that the worker can write" in result.stderr
 

@@ -51,9 +51,13 @@ def test_the_node_image_has_what_checks_need_offline_as_user_1000(shared: Projec
     ("example", "worker", "code", "failing", "restored"),
     [
         ("slugify_js", "worker_right", 0, [], []),
-        ("slugify_js", "worker_wrong", 1, ["AC-1", "AC-2", "tests"], ["package.json"]),
+        pytest.param(
+            "slugify_js", "worker_wrong", 1, ["AC-1", "AC-2", "tests"], ["package.json"], marks=pytest.mark.slow
+        ),
         ("greet_sh", "worker_right", 0, [], []),
-        ("greet_sh", "worker_wrong", 1, ["AC-1", "AC-2"], []),
+        pytest.param("greet_sh", "worker_wrong", 1, ["AC-1", "AC-2"], [], marks=pytest.mark.slow),
+        pytest.param("generated", "worker_right", 0, [], [], marks=pytest.mark.slow),
+        pytest.param("generated", "worker_wrong", 1, ["AC-1", "AC-3"], [], marks=pytest.mark.slow),
     ],
 )
 def test_an_example_comes_out_as_promised(

@@ -115,6 +115,7 @@ def found_in_state(project: Project, allowed: set[str]) -> dict[str, list[bytes]
     return {str(path): found for path in files if (found := leaks(path.read_bytes()))}
 
 
+@pytest.mark.slow
 def test_a_secret_of_the_base_is_nowhere_else(secretive: Project, service: str) -> None:
     printed = "cat config.txt; base64 -w0 config.txt; ls; python -c \"print(repr(open('config.txt').read()))\"; exit 1"
     order = secretive.order(
@@ -157,6 +158,7 @@ def test_a_secret_of_the_base_is_nowhere_else(secretive: Project, service: str) 
     assert secretive.run("log", "verify").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_set_up_that_says_its_secret_and_fails(secretive: Project) -> None:
     environment = {"setup": ['echo "told $TOKEN"; exit 7'], "secrets": ["TOKEN"]}
     order = secretive.order(
@@ -189,7 +191,14 @@ def test_an_order_with_a_secret_is_refused_with_its_line(secretive: Project, whe
     assert secretive.rows("wo-refused") == []
 
 
-@pytest.mark.parametrize("path", ["new.txt", "a.txt", f"{PLAIN}-too.txt"], ids=["added", "changed", "named"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param("new.txt", id="added"),
+        pytest.param("a.txt", id="changed", marks=pytest.mark.slow),
+        pytest.param(f"{PLAIN}-too.txt", id="named", marks=pytest.mark.slow),
+    ],
+)
 def test_work_with_a_secret_is_refused_and_not_stored(secretive: Project, path: str) -> None:
     file = secretive.root / "work" / path
     before = file.read_text() if file.exists() else None
@@ -212,6 +221,7 @@ def test_work_with_a_secret_is_refused_and_not_stored(secretive: Project, path: 
     assert found_in_state(secretive, own_blobs(secretive)) == {}
 
 
+@pytest.mark.slow
 def test_a_host_without_the_secret_makes_way(secretive: Project) -> None:
     assert secretive.run("up", PLAIN_KEY=f"another-{uuid.uuid4().hex}").returncode == 0
     other = secretive.status()["host_pid"]

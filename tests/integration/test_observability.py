@@ -24,6 +24,7 @@ from workflows.telemetry import ENDS
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 CALLER = "b7ad6b7169203331"
 PRINTED = "what-a-check-printed"
+AFTER = {"id": "AC-1", "type": "file_contains", "params": {"path": "a.txt", "pattern": "after"}}
 CHECKS = [{"name": "bad", "command": f"echo {PRINTED}; exit 3"}, {"name": "slow", "command": "sleep 1"}]
 
 
@@ -117,12 +118,12 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         "COUNTERSIGN_OTEL": "on",
         "OTEL_EXPORTER_OTLP_ENDPOINT": project.collector.url,
         "OTEL_BSP_SCHEDULE_DELAY": "200",
+        "COUNTERSIGN_DRAIN_TIMEOUT": "1",
         "TRACEPARENT": f"00-{TRACE}-{CALLER}-01",
     }
-    after = [{"id": "AC-1", "type": "file_contains", "params": {"path": "a.txt", "pattern": "after"}}]
     orders: dict[str, tuple[int, dict[str, Any]]] = {
-        "wo-bad": (1, {"acceptance_criteria": after, "verification": {"checks": CHECKS}}),
-        "wo-good": (0, {"acceptance_criteria": after}),
+        "wo-bad": (1, {"acceptance_criteria": [AFTER], "verification": {"checks": CHECKS}}),
+        "wo-good": (0, {"acceptance_criteria": [AFTER]}),
         "wo-none": (3, {"environment": {"image": "no-such-image:1"}, "verification": {"checks": CHECKS[1:]}}),
     }
     for name, (code, order) in orders.items():
@@ -178,7 +179,7 @@ class TestMetrics:
         assert watched.count("countersign_trail_append_seconds_count") == rows
 
     def test_open_rounds_are_counted(self, watched: Watched) -> None:
-        assert watched.metrics()["countersign_rounds_open"] == 0
+        wait_for(lambda: watched.metrics()["countersign_rounds_open"] == 0)  # the last one may have ended just now
         order = watched.order(id="wo-open", verification={"checks": [{"name": "wait", "command": "sleep 30"}]})
         running = watched.start("verify", order)
         wait_for(lambda: watched.metrics()["countersign_rounds_open"] == 1)
@@ -268,6 +269,7 @@ class TestLogs:
         assert not [r for r in watched.log("worker") if PRINTED in json.dumps(r)]
 
 
+@pytest.mark.slow
 def test_an_address_that_another_has_is_said_and_rounds_go_on(project: Project) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -281,3 +283,18 @@ def test_an_address_that_another_has_is_said_and_rounds_go_on(project: Project) 
     assert status["worker_restarts"] == 0
     log = (Path(status["state_dir"]) / "worker.log").read_text()
     assert log.count('"event": "metrics are not served"') == 1
+
+
+def test_spans_that_wait_go_out_when_the_worker_ends(project: Project) -> None:
+    collector = Collector()
+    project.environment |= {
+        "COUNTERSIGN_OTEL": "on",
+        "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+        "OTEL_BSP_SCHEDULE_DELAY": "600000",
+    }
+    order = project.order(id="wo-late", acceptance_criteria=[AFTER])
+    assert project.run("verify", order).returncode == 0
+    assert collector.of("wo-late") == []
+    assert project.run("down").returncode == 0
+    assert collector.of("wo-late", "round local/wo-late/1")
+    collector.close()

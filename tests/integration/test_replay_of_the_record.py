@@ -15,14 +15,12 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from adapters.trail import SqlTrail
 from domain.events import TrailRow
 from domain.read_model import RoundView, State, fold
-from domain.todo import TodoStatus
+from domain.status import TodoStatus
 from tests.integration.conftest import Project, make_project, wait_for
 from workflows.verification import VerificationWorkflow
 
 SUBJECTIVE = {"id": "S", "type": "subjective", "description": "reads well"}
 ORDERS: dict[str, dict[str, Any]] = {
-    "wo-verified": {"verification": {"checks": [{"name": "new", "command": "grep -q after a.txt"}]}},
-    "wo-refused": {"verification": {"checks": [{"name": "old", "command": "grep -q before a.txt"}]}},
     "wo-outside": {"scope": {"deny": ["a.txt"]}, "verification": {"checks": [{"name": "any", "command": "true"}]}},
     "wo-human": {"acceptance_criteria": [SUBJECTIVE]},
     "wo-unknown": {
@@ -31,10 +29,8 @@ ORDERS: dict[str, dict[str, Any]] = {
     },
     "wo-cancelled": {"verification": {"checks": [{"name": "slow", "command": "sleep 60"}]}},
 }
-CODES = {"wo-verified": 0, "wo-refused": 1, "wo-outside": 1, "wo-human": 4, "wo-unknown": 3}
+CODES = {"wo-outside": 1, "wo-human": 4, "wo-unknown": 3}
 STANDING = {
-    "wo-verified": TodoStatus.VERIFIED,
-    "wo-refused": TodoStatus.IN_PROGRESS,
     "wo-outside": TodoStatus.IN_PROGRESS,
     "wo-human": TodoStatus.NEEDS_HUMAN,
     "wo-unknown": TodoStatus.CLAIMED,
@@ -94,7 +90,7 @@ def test_a_round_of_each_kind_is_in_it(state: State) -> None:
 def test_the_exported_rows_alone_give_the_read_model(rows: list[TrailRow], state: State) -> None:
     derived = fold(rows)
     assert derived == state
-    assert (len(derived.rounds), len(derived.todos), len(derived.sessions)) == (8, 7, 1)
+    assert (len(derived.rounds), len(derived.todos), len(derived.sessions)) == (6, 5, 1)
 
 
 def test_a_row_less_gives_another_state(rows: list[TrailRow], state: State) -> None:
@@ -115,7 +111,7 @@ async def test_the_workflows_say_the_same(recorded: Project, state: State) -> No
 
 def test_every_decided_round_is_judged_again_and_comes_to_the_same(recorded: Project, state: State) -> None:
     decided = [view for view in state.rounds if view.outcome]
-    assert len(decided) == 7
+    assert len(decided) == 5
     for view in decided:
         again = recorded.run("rejudge", view.todo, "--attempt", str(view.attempt), "--objective", "--json")
         found = json.loads(again.stdout)

@@ -12,7 +12,7 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, insert, make_url
+from sqlalchemy import create_engine, insert, make_url, text, update
 
 from adapters import trail as package
 from adapters.trail import SqlTrail, chain, migrations
@@ -36,33 +36,49 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         cluster.drop_database(name)
 
 
-def first_revision(url: str, broken: bool) -> list[TrailRow]:
-    """A store as the first revision left it, with a few rows; one of them may be unreadable."""
+PAYLOAD = {"title": "A title", "result": "PASS", "reasons": ["check_failed"]}
+OLD_VIEWS = (
+    "INSERT INTO sessions VALUES ('local', 'running', '2026-01-15T12:00:00.000000Z', NULL)",
+    *(
+        f"INSERT INTO todos VALUES ('local', '{todo}', 'claimed', 'auditing', 'A title', '', '', 1, '', "
+        "'2026-01-15T12:00:00.000000Z', '2026-01-15T12:00:00.000000Z')"
+        for todo in ("wo", "ghost")
+    ),
+)
+"""What the second revision had made of the rows, and what no row says."""
+
+
+def stored_by(url: str, revision: str, broken: bool = False) -> list[TrailRow]:
+    """A store as that revision left it, with a few rows; one of them may be unreadable."""
     engine = create_engine(make_url(url.replace("postgresql:", "postgresql+psycopg:")))
     config = Config()
     config.set_main_option("script_location", str(Path(package.__file__).parent / "migrations"))
     rows: list[TrailRow] = []
     for ordinal, action in enumerate(["verification_started", "check_completed", "audit_completed"]):
-        sent = entry(ordinal).model_copy(
-            update={"action": action, "after": {"status": "claimed"}, "payload": {"title": "A title", "result": "PASS"}}
-        )
+        sent = entry(ordinal).model_copy(update={"action": action, "after": {"status": "claimed"}, "payload": PAYLOAD})
         rows.append(chain.seal(sent, ordinal + 1, rows[-1].hash if rows else chain.GENESIS))
     with engine.begin() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
+        command.upgrade(config, revision)
         records = [chain.to_record(row) for row in rows]
         if broken:
             records[1]["payload"] = "{"
         connection.execute(insert(EVENTS), records)
-        connection.execute(insert(HEADS), {"session": "local", "sequence": 3, "hash": rows[-1].hash})
+        connection.execute(insert(HEADS), {"session": "local", "sequence": 1, "hash": rows[0].hash})
+        for row in rows[1:]:
+            connection.execute(update(HEADS).values(sequence=row.sequence, hash=row.hash))
+        for statement in OLD_VIEWS if revision == "0002" else ():
+            connection.execute(text(statement))
     engine.dispose()
     return rows
 
 
-def test_the_read_model_is_made_of_the_rows_that_are_there(url: str, tmp_path: Path) -> None:
-    rows = first_revision(url, broken=False)
+@pytest.mark.parametrize("revision", ["0001", "0002"])
+def test_the_read_model_is_made_of_the_rows_that_are_there(url: str, tmp_path: Path, revision: str) -> None:
+    rows = stored_by(url, revision)
     with closing(SqlTrail(url, tmp_path / "heads.jsonl")) as trail:
         assert trail.state() == fold(rows) != State()
+        assert trail.state().todos[0].reasons == ("check_failed",), "what the older version had no column for"
         assert trail.rebuild(repair=False) == ()
         assert list(trail.rows()) == rows
         assert trail.append(entry(4)).sequence == 4
@@ -70,12 +86,32 @@ def test_the_read_model_is_made_of_the_rows_that_are_there(url: str, tmp_path: P
 
 
 def test_a_row_that_cannot_be_read_keeps_nobody_from_naming_it(url: str, tmp_path: Path) -> None:
-    rows = first_revision(url, broken=True)
+    rows = stored_by(url, "0001", broken=True)
     with closing(SqlTrail(url, tmp_path / "heads.jsonl")) as trail:
         assert [(fault.session, fault.sequence) for fault in trail.verify().faults] == [("local", 2)]
         assert trail.state() == fold([rows[0], rows[2]])
         with pytest.raises(Unavailable, match="local/2"):
             trail.rebuild()
+
+
+def test_a_process_of_the_last_version_goes_on_beside_this_one(url: str, tmp_path: Path) -> None:
+    """Its statements do not name the new columns."""
+    SqlTrail(url, tmp_path / "heads.jsonl").close()
+    engine = create_engine(make_url(url.replace("postgresql:", "postgresql+psycopg:")))
+    columns = {
+        "sessions": "session, status, created_at, ended_at",
+        "todos": "session, todo, status, review_status, title, domain, parent, attempt, trigger, "
+        "created_at, updated_at",
+    }
+    with engine.begin() as connection:
+        for statement in OLD_VIEWS:
+            table = statement.split()[2]
+            connection.execute(text(statement.replace(f"{table} VALUES", f"{table} ({columns[table]}) VALUES")))
+    engine.dispose()
+    with closing(SqlTrail(url, tmp_path / "heads.jsonl")) as trail:
+        (session,), (_, todo) = trail.state().sessions, trail.state().todos
+        assert (session.todos, session.created_by, session.deadline) == (0, "", None)
+        assert (todo.version, todo.depends_on, todo.time_left, todo.waiting_since) == (1, (), 0.0, None)
 
 
 def test_the_last_step_is_the_one_that_is_expected() -> None:

@@ -332,6 +332,7 @@ def test_the_triggers_refuse_everybody(untouched: Store, statement: str, replica
             "CREATE OR REPLACE FUNCTION countersign_refuse() RETURNS trigger AS '' LANGUAGE sql",
         ),
         *("SET session_replication_role = replica", "UPDATE alembic_version SET version_num = '1'"),
+        *("DELETE FROM ledger", "TRUNCATE ledger"),
     ],
 )
 def test_the_application_s_role_has_no_right_to(untouched: Store, statement: str) -> None:

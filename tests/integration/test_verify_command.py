@@ -119,6 +119,7 @@ def test_parallel_checks_take_the_longest_ones_time(shared: Project) -> None:
     assert report["duration_ms"] < together * 0.8, "they did not run beside each other"
 
 
+@pytest.mark.slow
 def test_sequential_checks_keep_their_order(shared: Project) -> None:
     names = ["c", "a", "b"]
     checks = [check(name, "sleep 0.2") for name in names]
@@ -129,6 +130,7 @@ def test_sequential_checks_keep_their_order(shared: Project) -> None:
     assert spans["c"][1] <= spans["a"][0] < spans["a"][1] <= spans["b"][0]
 
 
+@pytest.mark.slow
 def test_two_rounds_of_one_order_and_one_in_another_project_at_the_same_time(
     shared: Project, tmp_path: Path, engine: APIClient
 ) -> None:
@@ -177,6 +179,7 @@ def test_the_doctor_finds_nothing_missing(shared: Project) -> None:
     assert {"docker", "temporal", "database"} <= {finding["name"] for finding in json.loads(result.stdout)}
 
 
+@pytest.mark.slow
 def test_the_doctor_and_verify_name_an_engine_that_is_gone(project: Project) -> None:
     assert project.run("up").returncode == 0, "with the engine that is there: the host makes way for another setting"
     gone = {"DOCKER_HOST": "unix:///nowhere/docker.sock"}
@@ -188,6 +191,7 @@ def test_the_doctor_and_verify_name_an_engine_that_is_gone(project: Project) -> 
     assert "start the Docker engine" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_host_at_work_does_not_make_way(project: Project, engine: APIClient) -> None:
     running = project.start(
         "verify", project.order(id="wo-first", verification={"checks": [check("wait", "sleep 20")]})

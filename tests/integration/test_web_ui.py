@@ -80,6 +80,7 @@ def test_a_round_says_what_was_asked_and_how_every_item_stands(seen: Browser, to
     assert seen.complaints() == []
 
 
+@pytest.mark.slow
 def test_nothing_that_a_worker_wrote_becomes_a_link_or_a_picture(seen: Browser) -> None:
     seen.open_round("wo-bad", 1, "user-metadata")
     seen.see("CHANGES REQUESTED")

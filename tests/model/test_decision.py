@@ -48,14 +48,23 @@ CHECKS, CRITERIA = _results("check", True), _results("criterion", True)
 ADVISORY = tuple(() if o is None else (result("advisory", o, required=False),) for o in (None, P, F, C))
 
 
-def _audits(judged: bool) -> tuple[Audit | None, ...]:
-    passed = frozenset({"S-1"}) if judged else frozenset()
-    kinds = itertools.product(AuditorOutcome, (True, False))
-    return (None, *(Audit(outcome=o, cited=cited, feedback="told", passed_subjective=passed) for o, cited in kinds))
+SURE, UNSURE = 0.9, 0.3
+PASSED: dict[str, dict[str, float]] = {"none": {}, "judged": {"S-1": SURE}, "unjudged": {}, "unsure": {"S-1": UNSURE}}
+"""What an auditor may have judged of the criterion that only a judge can tell."""
 
 
-AUDITS = {judged: _audits(judged) for judged in (True, False)}
-SUBJECTIVE = ("none", "judged", "unjudged")
+def _audits(passed: dict[str, float]) -> tuple[Audit | None, ...]:
+    def audit(outcome: AuditorOutcome, cited: bool = True, confidence: float | None = SURE) -> Audit:
+        return Audit(
+            outcome=outcome, cited=cited, feedback="told", confidence=confidence, passed_subjective=dict(passed)
+        )
+
+    approved = AuditorOutcome.APPROVED
+    unsure = (audit(approved, confidence=confidence) for confidence in (UNSURE, None))
+    return (None, *map(audit, AuditorOutcome), audit(approved, cited=False), *unsure)
+
+
+AUDITS = {subjective: _audits(passed) for subjective, passed in PASSED.items()}
 
 
 def facts(
@@ -81,9 +90,9 @@ def facts(
 
 
 def every_facts(violated: bool, refused: bool) -> Iterator[Facts]:
-    """All classes of what a round can learn: 8 x 8 mixtures, 4 advisory, 3 subjective, 11 audits."""
-    for checks, criteria, advisory, subjective in itertools.product(MIXTURES, MIXTURES, ADVISORY, SUBJECTIVE):
-        for audit in AUDITS[subjective == "judged"]:
+    """All classes of what a round can learn: 8 x 8 mixtures, 4 advisory, 4 subjective, 12 audits."""
+    for checks, criteria, advisory, subjective in itertools.product(MIXTURES, MIXTURES, ADVISORY, PASSED):
+        for audit in AUDITS[subjective]:
             yield facts(checks, criteria, advisory, subjective, audit, violated, refused)
 
 
@@ -122,7 +131,8 @@ def earned(of: Facts, policy: Policy) -> bool:
     """Whether a round that was let in has earned its pass: DESIGN 4, seed `authority` 2.2, 6.2, 10 and 11."""
     required = [r for r in of.results if r.required]
     approved = of.audit is not None and of.audit.outcome is AuditorOutcome.APPROVED and of.audit.cited
-    judged = of.audit.passed_subjective if of.audit else frozenset()
+    passed = of.audit.passed_subjective if of.audit else {}
+    judged = {id for id, confidence in passed.items() if confidence >= policy.confidence_threshold}
     return (
         (all_required_passed(required) or (not policy.require_all_pass and within_rate(of)))
         and (bool(required) or (policy.without_checks == "warn" and approved))
@@ -149,16 +159,18 @@ def hold(of: Facts, policy: Policy, decision: Decision) -> None:
     if unknown:
         assert failed or decision.outcome is RoundOutcome.INCONCLUSIVE, case
     if decision.outcome is RoundOutcome.INCONCLUSIVE:
-        assert unknown, case
+        assert unknown or (of.audit is not None and of.audit.outcome is AuditorOutcome.INCONCLUSIVE), case
     if decision.outcome is RoundOutcome.VERIFIED:
         codes = [r.code for r in decision.reasons]
         required = [r for r in of.results if r.required]
         assert ("nothing_to_check" in codes) == (not required), case
         assert ("all_required_passed" in codes) == all_required_passed(required), case
+        unsure = of.audit is not None and (of.audit.confidence or 0.0) < policy.confidence_threshold
+        assert ("low_confidence" in codes) == unsure, case
 
 
 def test_every_combination_of_a_round_that_was_let_in() -> None:
-    """135,168 combinations of facts and policies: total, explained, a pass exactly where one was earned."""
+    """196,608 combinations of facts and policies: total, explained, a pass exactly where one was earned."""
     policies = every_policy(enabled=True)
     for of in every_facts(violated=False, refused=False):
         for policy in policies:
@@ -206,9 +218,31 @@ def test_without_a_tree_nothing_is_known(inconclusive: int) -> None:
         assert [reason.code for reason in decision.reasons] == ["no_tree"]
 
 
+def test_checks_that_do_not_test_the_change_never_pass() -> None:
+    """The probe's finding comes after what failed or could not run, and before everything but a hard fail."""
+    for of in every_facts(violated=False, refused=False):
+        alone, decision = decide(of, Policy()), decide(of.model_copy(update={"untested": "none goes red"}), Policy())
+        hard_fail = of.audit is not None and of.audit.outcome is AuditorOutcome.FAILED
+        mattered = all(r.passed for r in of.results if r.required) and not hard_fail
+        if mattered:
+            assert decision.outcome is RoundOutcome.CHANGES_REQUESTED
+            assert decision.reasons[0].code == "change_not_tested"
+        else:
+            assert decision == alone
+
+
+def test_a_probe_that_could_not_run_leaves_open_what_would_have_passed() -> None:
+    for of in every_facts(violated=False, refused=False):
+        alone, decision = decide(of, Policy()), decide(of.model_copy(update={"unprobed": "engine gone"}), Policy())
+        if all(r.passed for r in of.results if r.required):
+            assert (decision.outcome, decision.reasons[0].code) == (RoundOutcome.INCONCLUSIVE, "probe_could_not_run")
+        else:
+            assert decision == alone
+
+
 def test_without_an_audit_the_checks_alone_decide() -> None:
     """Seed `authority` 10.2, and an approval changes none of it: an LLM turns no other outcome into a pass."""
-    approval = Audit(outcome=AuditorOutcome.APPROVED, cited=True, passed_subjective=frozenset({"S-1"}))
+    approval = Audit(outcome=AuditorOutcome.APPROVED, cited=True, confidence=SURE, passed_subjective={"S-1": SURE})
     for checks, criteria, advisory in itertools.product(MIXTURES, MIXTURES, ADVISORY):
         alone = decide(facts(checks, criteria, advisory), Policy())
         both = decide(facts(checks, criteria, advisory, audit=approval), Policy())
@@ -230,12 +264,17 @@ def test_an_audit_only_ever_holds_back() -> None:
 
 # DESIGN 4, "decide, in order", line by line
 
-APPROVED = Audit(outcome=AuditorOutcome.APPROVED, cited=True, passed_subjective=frozenset({"S-1"}))
+APPROVED = Audit(outcome=AuditorOutcome.APPROVED, cited=True, confidence=SURE, passed_subjective={"S-1": SURE})
+HESITANT = APPROVED.model_copy(update={"confidence": UNSURE})
+NEARLY = APPROVED.model_copy(update={"passed_subjective": {"S-1": 0.69}})
 UNCITED = Audit(outcome=AuditorOutcome.APPROVED)
 HARD = Audit(outcome=AuditorOutcome.FAILED, feedback="wrong approach")
 SOFT = Audit(outcome=AuditorOutcome.CHANGES_REQUESTED, feedback="rename it")
 BLOCKED = Audit(outcome=AuditorOutcome.BLOCKED, feedback="which prime?")
 CRASHED = Audit(outcome=AuditorOutcome.UNAVAILABLE)
+MUDDLED = Audit(outcome=AuditorOutcome.INCONCLUSIVE, feedback="three answers cite what is not there")
+SPENT = Audit(outcome=AuditorOutcome.COST_CAP, feedback="the todo's cap of $5")
+LATE = Audit(outcome=AuditorOutcome.TIMED_OUT)
 HALF = Policy(require_all_pass=False, max_fail_rate=RATE)
 CHANGES, FAILED, HUMAN = RoundOutcome.CHANGES_REQUESTED, RoundOutcome.FAILED, RoundOutcome.NEEDS_HUMAN
 UNKNOWN, VERIFIED = RoundOutcome.INCONCLUSIVE, RoundOutcome.VERIFIED
@@ -261,7 +300,7 @@ def row(
     return Row(facts(**given), policy, inconclusive, (outcome, codes, trigger))
 
 
-NO_SUBJECTIVE = Audit(outcome=AuditorOutcome.APPROVED, cited=True)
+NO_SUBJECTIVE = Audit(outcome=AuditorOutcome.APPROVED, cited=True, confidence=SURE)
 WARN = Policy(without_checks="warn")
 ESCALATE = Policy(on_auditor_crash="escalate")
 NOTHING = "nothing_to_check"
@@ -312,6 +351,33 @@ TRUTH_TABLE = {
     "everything passed, the auditor is unavailable, and the order wants a human then": row(
         HUMAN, "verifier_unavailable", "system_error", ESCALATE, checks=(P,), audit=CRASHED
     ),
+    "everything passed and no answer of the auditor's held up": row(
+        UNKNOWN, "auditor_inconclusive", checks=(P,), audit=MUDDLED
+    ),
+    "everything passed and no answer of the auditor's held up on the last attempt": row(
+        HUMAN, "auditor_inconclusive", "checks_could_not_run", checks=(P,), audit=MUDDLED, inconclusive=3
+    ),
+    "everything passed and the auditor's money is spent": row(
+        HUMAN, "cost_cap_exceeded", "cost_cap_exceeded", checks=(P,), audit=SPENT
+    ),
+    "everything passed and the auditor's time is over": row(
+        HUMAN, "audit_timed_out", "timeout", checks=(P,), audit=LATE
+    ),
+    "a required check failed and no answer of the auditor's held up": row(
+        CHANGES, "code_failed auditor_inconclusive", checks=(F,), audit=MUDDLED
+    ),
+    "a required check failed and the auditor's money is spent": row(
+        CHANGES, "code_failed cost_cap_exceeded", checks=(F,), audit=SPENT
+    ),
+    "a required check failed and the auditor's time is over": row(
+        CHANGES, "code_failed audit_timed_out", checks=(F,), audit=LATE
+    ),
+    "a required check could not run and the auditor's money is spent": row(
+        UNKNOWN, "code_could_not_run", checks=(C,), audit=SPENT
+    ),
+    "a scope violation comes before the auditor's time": row(
+        CHANGES, "scope_violation", checks=(P,), violated=True, audit=LATE
+    ),
     "everything passed and the approval cites nothing": row(CHANGES, "uncited_approval", checks=(P,), audit=UNCITED),
     "nothing to check": row(HUMAN, NOTHING, NOTHING),
     "nothing but an advisory check": row(HUMAN, NOTHING, NOTHING, advisory=ADVISORY[1]),
@@ -328,6 +394,20 @@ TRUTH_TABLE = {
     ),
     "a required subjective criterion that was judged": row(
         VERIFIED, "all_required_passed", checks=(P,), subjective="judged", audit=APPROVED
+    ),
+    "a required subjective criterion that the auditor is not sure of": row(
+        HUMAN, "not_judged", "not_judged", checks=(P,), subjective="unsure", audit=NEARLY
+    ),
+    "a required subjective criterion that it is sure enough of for this order": row(
+        VERIFIED,
+        "all_required_passed",
+        policy=Policy(confidence_threshold=0.69),
+        checks=(P,),
+        subjective="unsure",
+        audit=NEARLY,
+    ),
+    "an approval that the auditor is not sure of": row(
+        VERIFIED, "all_required_passed low_confidence", checks=(P,), audit=HESITANT
     ),
     "too few criteria": row(HUMAN, "too_few_criteria", NOTHING, Policy(min_criteria=2), criteria=(P,)),
     "just enough criteria": row(VERIFIED, "all_required_passed", policy=Policy(min_criteria=1), criteria=(P,)),
@@ -387,10 +467,20 @@ def test_a_failure_names_its_evidence() -> None:
     assert (reason.text, reason.evidence) == ("check-True-1: text of check-True-1", ("evidence of check-True-1",))
 
 
+def test_what_the_auditor_says_names_what_it_cites_and_why_there_is_no_word_is_told() -> None:
+    soft = SOFT.model_copy(update={"evidence": ("ev-0123456789abcdef",)})
+    (reason,) = decide(facts(checks=(P,), audit=soft), Policy()).reasons
+    assert (reason.text, reason.evidence) == ("rename it", ("ev-0123456789abcdef",))
+    told = {a.outcome: decide(facts(checks=(P,), audit=a), Policy()).reasons[0].text for a in (SPENT, MUDDLED, CRASHED)}
+    assert told[AuditorOutcome.COST_CAP] == "asking the auditor would pass a cap on costs: the todo's cap of $5"
+    assert told[AuditorOutcome.INCONCLUSIVE].endswith("held up: three answers cite what is not there")
+    assert told[AuditorOutcome.UNAVAILABLE] == "verifier unavailable"
+
+
 def test_the_policy_is_the_orders() -> None:
     verification = {
         *{"enabled": False, "require_all_pass": False, "max_fail_rate": 0.1, "min_criteria": 3}.items(),
-        *{"without_checks": "warn", "on_auditor_crash": "escalate"}.items(),
+        *{"without_checks": "warn", "on_auditor_crash": "escalate", "confidence_threshold": 0.8}.items(),
     }
     order = Order.model_validate(
         {"content": "x", "verification": dict(verification), "safeguards": {"tool_retries": 1}}
@@ -403,6 +493,7 @@ def test_the_policy_is_the_orders() -> None:
         without_checks="warn",
         on_auditor_crash="escalate",
         tool_retries=1,
+        confidence_threshold=0.8,
     )
     assert Policy.of(Order(content="x")) == Policy()
 
@@ -423,7 +514,8 @@ ALL_AUDITS = st.none() | st.builds(
     Audit,
     outcome=st.sampled_from(AuditorOutcome),
     cited=st.booleans(),
-    passed_subjective=st.frozensets(st.sampled_from("st")),
+    confidence=st.none() | st.floats(0, 1),
+    passed_subjective=st.dictionaries(st.sampled_from("st"), st.floats(0, 1)),
 )
 FACTS = RESULTS.flatmap(
     lambda results: st.builds(
@@ -446,6 +538,7 @@ POLICIES = st.builds(
     without_checks=st.sampled_from(["needs_human", "warn"]),
     on_auditor_crash=st.sampled_from(["soft_fail", "escalate"]),
     tool_retries=st.integers(0, 3),
+    confidence_threshold=st.sampled_from([0.0, 0.7, 1.0]) | st.floats(0, 1),
 )
 ATTEMPTS = st.builds(Counters, inconclusive=st.integers(0, 5))
 
@@ -509,3 +602,28 @@ def test_a_changed_input_needs_a_human_whatever_the_checks_say(outcome: Outcome)
     assert [reason.code for reason in decision.reasons] == ["input_changed", "input_changed"]
     violated = changed.model_copy(update={"violations": ("denied: x",)})
     assert decide(violated, Policy()).outcome is RoundOutcome.CHANGES_REQUESTED
+
+
+@given(of=FACTS, policy=POLICIES, counters=ATTEMPTS)
+def test_what_an_agent_wrote_never_makes_a_pass(of: Facts, policy: Policy, counters: Counters) -> None:
+    """Criteria of its own that pass beside what there is: as good as if they were not there, DESIGN 1.4."""
+    own = tuple(result(f"own-{place}", P, "criterion") for place in range(3))
+    beside = of.model_copy(
+        update={
+            "results": (*of.results, *own),
+            "expected": of.expected | {r.id for r in own},
+            "authored": frozenset(r.id for r in own),
+        }
+    )
+    alone = decide(of, policy, counters)
+    if alone.outcome is not RoundOutcome.VERIFIED:
+        assert decide(beside, policy, counters).outcome is not RoundOutcome.VERIFIED
+
+
+def test_what_an_agent_wrote_is_not_forgiven() -> None:
+    policy = Policy(require_all_pass=False, max_fail_rate=0.5)
+    of = facts((), (P, F))
+    assert decide(of, policy).outcome is RoundOutcome.VERIFIED
+    failed = of.results[1].id
+    decision = decide(of.model_copy(update={"authored": frozenset({failed})}), policy)
+    assert decision.outcome is RoundOutcome.CHANGES_REQUESTED

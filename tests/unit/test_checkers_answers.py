@@ -1,6 +1,7 @@
 """Holding an HTTP answer against what is expected of it: pure but for the search of a pattern."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -110,9 +111,16 @@ def test_named_keys_must_be_there_and_the_rest_is_equal_by_type(wanted: Any, see
     assert mismatch(wanted, seen) == told
 
 
+def test_of_where_a_difference_is_the_last_steps_are_told() -> None:
+    wanted, seen = (json.loads('[{"a":' * 6 + end + "}]" * 6) for end in "12")
+    assert mismatch(wanted, seen) == "json" + "[0]['a']" * 4 + ": expected 1, seen 2"
+
+
 def test_a_deep_document_is_compared_without_recursion() -> None:
     deep: Any = 1
     for _ in range(50_000):
         deep = [deep]
+    began = time.process_time()
     assert mismatch(deep, deep) is None
+    assert time.process_time() - began < 2, "not the square of its depth"
     assert mismatch(deep, json.loads("[" * 500 + "]" * 500)) is not None

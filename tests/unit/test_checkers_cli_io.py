@@ -9,10 +9,11 @@ import pytest
 
 from adapters.checkers.cli_io import CliIoChecker
 from domain.checks import Item, Observation, Outcome
-from domain.criteria import CliIo
+from domain.command_criteria import CliIo
 from domain.errors import Cause, Unavailable
 from domain.order import Resources
 from domain.ports import CheckContext, Finding, RunRequest
+from tests.fakes.evidence import MemoryStore
 from tests.unit.test_checkers import Scripted
 
 
@@ -38,7 +39,7 @@ async def checked(sandbox: Scripted, *cases: dict[str, Any], limit: float = 10.0
     context = CheckContext(
         round="round/s/t/1", tree="f" * 64, image="sha256:abc", resources=Resources(), build=("make",)
     )
-    return await CliIoChecker(sandbox).check(Item(spelling="criterion", criterion=criterion), context)
+    return await CliIoChecker(sandbox, MemoryStore()).check(Item(spelling="criterion", criterion=criterion), context)
 
 
 async def test_each_case_is_a_container_of_its_own_with_quoted_arguments_and_input() -> None:

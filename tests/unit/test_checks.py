@@ -98,11 +98,27 @@ def test_items_are_the_deterministic_criteria_and_then_the_checks_as_written() -
     assert [c.id for c in subjective_of(ORDER)] == ["AC-2"]
 
 
-def test_a_check_is_the_criterion_that_its_command_ends_with_zero() -> None:
-    criterion = items_of(ORDER)[3].criterion
-    assert criterion.type == "command_exit_zero"
-    assert criterion.params.model_dump() == {"command": "pytest", "cwd": "sub", "env": {"A": "b"}}
-    assert criterion.timeout == 7.0
+def test_a_check_is_a_run_of_pytest_or_the_criterion_that_its_command_ends_with_zero() -> None:
+    tests, lint = (item.criterion for item in items_of(ORDER)[3:])
+    assert (tests.type, lint.type) == ("pytest", "command_exit_zero")
+    where = {"command": "pytest", "cwd": "sub", "env": {"A": "b"}}
+    assert tests.params.model_dump() == {**where, "fail_to_pass": [], "pass_to_pass": "base"}
+    assert tests.timeout == 7.0
+
+
+def test_pytest_that_no_recorder_reached_is_none_of_the_works_doing() -> None:
+    base = BaseOutcome(outcome=Outcome.FAILED, code="not_recorded")
+    result = CheckResult(
+        id="tests",
+        spelling="check",
+        type="pytest",
+        outcome=Outcome.FAILED,
+        code="not_recorded",
+        next_step="say kind: command",
+    )
+    assert beside_the_base(result, base).outcome is Outcome.COULD_NOT_RUN
+    assert beside_the_base(result, base).next_step == "say kind: command"
+    assert beside_the_base(result, base.model_copy(update={"code": "ok"})).outcome is Outcome.FAILED
 
 
 def test_a_label_is_the_description_or_what_is_looked_at() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
@@ -73,31 +72,3 @@ def test_a_command_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -
         app(["verifi"])
     assert end.value.code == 2
     assert "verify" in capsys.readouterr().err, "what may have been meant"
-
-
-LEAVE = """
-import atexit
-from entrypoints.cli.output import leave
-atexit.register(print, "taken apart")
-print("said")
-leave(SystemExit({code!r}))
-"""
-
-
-@pytest.mark.parametrize(("code", "expected"), [(None, 0), (0, 0), (4, 4), ("why", 1)])
-def test_a_command_ends_with_its_code_and_all_that_it_said(code: int | str | None, expected: int) -> None:
-    ended = subprocess.run([sys.executable, "-c", LEAVE.format(code=code)], capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout) == (expected, "said\n")
-    assert ended.stderr == ("why\n" if expected == 1 else "")
-
-
-def test_a_reader_that_went_away_is_no_verdict() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", LEAVE.format(code=0)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONUNBUFFERED": ""},
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.close()
-    assert process.returncode == 3

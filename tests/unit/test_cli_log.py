@@ -13,6 +13,7 @@ import pytest
 import rfc8785
 from typer.testing import CliRunner, Result
 
+from domain.errors import Malformed
 from domain.events import HARNESS, Actor, TrailEntry
 from entrypoints.cli import common, log
 from entrypoints.cli.log_filter import moment_of
@@ -274,3 +275,15 @@ def test_events_in_the_auditors_words(day: Memory) -> None:
 @pytest.mark.parametrize("command", ["show", "verify", "export", "rebuild"])
 def test_help_has_an_example(command: str) -> None:
     assert f"Example: countersign log {command}" in run(command, "--help").stdout
+
+
+def test_a_todo_that_one_session_has_goes_by_its_name_alone(memory: Memory) -> None:
+    trail = MemoryTrail(memory)
+    standing = {"status": "pending", "review_status": "not_requested"}
+    trail.append(entry(1, session="release", todo_id="login", after=standing))
+    trail.append(entry(2, session="release", todo_id="both", after=standing))
+    trail.append(entry(3, session="other", todo_id="both", after=standing))
+    assert len(run("show", "login").stdout.splitlines()) == 1
+    refused = run("show", "both")
+    assert isinstance(refused.exception, Malformed)
+    assert "expected one of other/both, release/both" in str(refused.exception)

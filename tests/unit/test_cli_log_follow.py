@@ -92,6 +92,7 @@ def test_following_outlives_a_database_that_is_away(three: Memory, monkeypatch: 
         "the trail cannot be read now: the server\\x1b is gone; asking again until it can\n"
         "the trail can be read again\n"
     )
+    assert result.output.endswith(f"the trail can be read again\n{LINE}"), "whoever has the row may want no more"
 
 
 def test_a_database_that_breaks_off_in_the_middle_loses_and_repeats_nothing(three: Memory) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from domain.claims.claim import Contradiction
 from domain.decision import RoundOutcome
-from domain.messages import Progress, Step
+from domain.messages import ProbeSeen, Progress, Step
 from domain.report import Report
 from entrypoints.cli.common import split_todo, visible
 from entrypoints.cli.render import Watcher, next_step, show_report
@@ -67,7 +67,7 @@ def report(outcome: RoundOutcome, **fields: object) -> Report:
 
 def shown(of: Report, verbose: bool = False) -> str:
     stream = io.StringIO()
-    show_report(Console(file=stream, width=120), of, Path("/evidence"), "http://ui", verbose)
+    show_report(Console(file=stream, width=120), of, "/evidence", "http://ui", verbose)
     return stream.getvalue()
 
 
@@ -77,6 +77,17 @@ def test_hostile_text_is_shown_and_does_nothing() -> None:
     assert "\x07" not in text
     assert text.count("\\x1b[2J[red]\\x07evil") >= 8
     assert "last line" in text
+
+
+def test_probe_and_contradictions_are_shown_as_text() -> None:
+    probe = ProbeSeen(how="revert", tested=False, text=f"all pass {HOSTILE}", seed=3)
+    found = Contradiction(check="tests", claimed=f"12 passed {HOSTILE}", observed=f"10 passed {HOSTILE}")
+    plain = shown(report(RoundOutcome.VERIFIED))
+    text = shown(report(RoundOutcome.VERIFIED, probe=probe, contradictions=(found,)))
+    assert "probe" not in plain
+    assert "revert: all pass" in text
+    assert "the claim says 12 passed" in text
+    assert text.count("\\x1b[2J[red]\\x07evil") == plain.count("\\x1b[2J[red]\\x07evil") + 3
 
 
 @pytest.mark.parametrize("outcome", RoundOutcome)

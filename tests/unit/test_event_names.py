@@ -75,7 +75,7 @@ def test_the_auditors_actions_are_ours(action: Action) -> None:
         "event_id": "e",
         "timestamp": STAMP,
         "todo_id": "abc123",
-        "actor": "auditor" if action == "audit_completed" else "system",
+        "actor": "auditor" if action in ("audit_completed", "approved", "changes_requested") else "system",
         "action": action,
         "before_state": {},
         "after_state": {},

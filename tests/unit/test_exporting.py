@@ -39,7 +39,6 @@ async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     world.write("work", **{"other.txt": "nothing looked at it\n"})
     monkeypatch.setattr(common, "open_trail", lambda: world.trail)
     monkeypatch.setattr(common, "open_evidence", lambda: world.store)
-    monkeypatch.setattr(common, "evidence_folder", lambda *parts: world.evidence.joinpath(*map(str, parts)))
     await world.verify(world.order(**ORDER))
     return world
 

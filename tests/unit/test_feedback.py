@@ -8,8 +8,20 @@ import pytest
 
 from domain.checks import CheckResult, Outcome
 from domain.decision import Decision, Reason, RoundOutcome
-from domain.feedback import DIFF_CHARACTERS, DIFF_LINES, OUTPUT_LINES, RetryContext, head, retry_context, tail
+from domain.feedback import (
+    DIFF_CHARACTERS,
+    DIFF_LINES,
+    DROPPED_PATHS,
+    NAMED_PATHS,
+    OUTPUT_LINES,
+    RetryContext,
+    head,
+    retry_context,
+    tail,
+)
 from domain.order import Retry
+from domain.scope import ScopeReport
+from domain.tree import BUILT_IN, IGNORED, Dropped
 
 CHANGES = Decision(outcome=RoundOutcome.CHANGES_REQUESTED, reasons=(Reason(code="exit_code", text="tests: exit"),))
 
@@ -23,10 +35,11 @@ def context(
     results: tuple[CheckResult, ...] = (),
     restored: tuple[str, ...] = (),
     diff: str = "",
+    dropped: tuple[Dropped, ...] = (),
     decision: Decision = CHANGES,
     retry: Retry = Retry(),  # noqa: B008 - frozen
 ) -> RetryContext:
-    told = retry_context(1, retry, decision, results, restored, diff)
+    told = retry_context(1, retry, decision, results, ScopeReport(restored=restored, dropped=dropped), diff)
     assert told is not None
     return told
 
@@ -34,7 +47,7 @@ def context(
 @pytest.mark.parametrize("outcome", [o for o in RoundOutcome if o is not RoundOutcome.CHANGES_REQUESTED])
 def test_only_requested_changes_are_told(outcome: RoundOutcome) -> None:
     decision = Decision(outcome=outcome, reasons=())
-    assert retry_context(1, Retry(), decision, (result(),), ("tests/test_a.py",), "diff") is None
+    assert retry_context(1, Retry(), decision, (result(),), ScopeReport(), "diff") is None
 
 
 def test_the_next_attempt_is_counted_against_the_cap() -> None:
@@ -56,6 +69,34 @@ def test_restored_files_are_no_failure_when_nothing_failed() -> None:
     told = context((result(outcome=Outcome.PASSED),), restored=("conftest.py",))
     assert told.specific_failures == ()
     assert told.restored_paths == ("conftest.py",)
+
+
+def test_what_was_dropped_is_told_after_what_was_restored_and_before_what_failed() -> None:
+    dropped = (Dropped(path="json.py", reason="hides another"), Dropped(path="tests/conftest.py", reason="protected"))
+    usual = (
+        Dropped(path="node_modules", reason=f"{BUILT_IN}: node_modules"),
+        Dropped(path="out", reason=f"{IGNORED} (in the base)"),
+    )
+    told = context((result(),), restored=("tests/test_a.py",), dropped=(*usual, *dropped))
+    assert told.dropped_paths == dropped
+    assert told.specific_failures[1:] == (
+        "what you have at these paths was not used: json.py (hides another), tests/conftest.py (protected)",
+        "tests: exit code 1, expected 0",
+    )
+
+
+def test_dropped_paths_are_no_failure_when_nothing_failed_and_they_are_cut() -> None:
+    dropped = tuple(Dropped(path=f"a{n}", reason="a socket") for n in range(DROPPED_PATHS + 10))
+    told = context((result(outcome=Outcome.PASSED),), dropped=dropped)
+    assert told.specific_failures == ()
+    assert told.dropped_paths == dropped[:DROPPED_PATHS]
+    assert context((result(),), dropped=dropped).specific_failures[0].count("a socket") == NAMED_PATHS
+
+
+def test_a_round_without_trees_has_nothing_restored() -> None:
+    told = retry_context(1, Retry(), CHANGES, (result(),), None, "")
+    assert told is not None
+    assert (told.restored_paths, told.dropped_paths) == ((), ())
 
 
 def test_at_most_ten_restored_files_are_named_in_the_sentence() -> None:
@@ -99,7 +140,7 @@ def test_a_long_diff_is_cut_by_lines_and_by_characters() -> None:
 @pytest.mark.parametrize(
     ("reason", "told"),
     [
-        (Reason(code="auditor_changes_requested", text="rename it"), "rename it"),
+        (Reason(code="auditor_changes_requested", text="rename it"), "the auditor: rename it"),
         (Reason(code="verifier_unavailable", text="verifier unavailable"), "verifier unavailable"),
         (Reason(code="uncited_approval", text="no citation"), "no citation"),
         (Reason(code="exit_code", text="tests: exit code 1"), None),
@@ -145,8 +186,9 @@ def test_a_head_says_how_much_it_lacks(text: str, expected: str) -> None:
 
 def test_the_fields_are_the_contracts() -> None:
     assert list(RetryContext.model_fields) == [
-        *("attempt_number", "max_attempts", "human_feedback", "restored_paths", "specific_failures", "check_results"),
-        *("verifier_feedback", "prior_attempts", "prior_diff", "outputs", "question"),
+        *("attempt_number", "max_attempts", "human_feedback", "restored_paths", "dropped_paths", "specific_failures"),
+        *("check_results", "verifier_feedback", "prior_attempts", "prior_diff", "outputs", "contradictions"),
+        "question",
     ]
 
 

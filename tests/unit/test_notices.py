@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
-from domain.notices import notices_of
+from domain.checks import CheckResult, Outcome
+from domain.notices import notices_of, notices_on_programs
 from domain.order import Order
 
 QUIET = {"auditor": {"enabled": False}}
@@ -36,6 +39,31 @@ def test_an_auditor_that_is_wanted_and_missing_is_named_unless_the_round_is_obje
     (notice,) = notices_of(order(verification={}))
     assert "no auditor model is configured" in notice
     assert notices_of(order(verification={"objective_only": True})) == ()
+    assert notices_of(order(verification={}), audited=True) == ()
+
+
+def test_an_auditor_that_a_script_played_is_named() -> None:
+    (notice,) = notices_of(order(verification={}), audited=True, scripted=True)
+    assert "scripted" in notice
+
+
+def result(isolation: Literal["in_process", "out_of_process", "not_run"], required: bool = True) -> CheckResult:
+    return CheckResult(
+        id=f"{isolation}-{required}",
+        spelling="check",
+        type="pytest",
+        required=required,
+        outcome=Outcome.PASSED,
+        code="ok",
+        isolation=isolation,
+    )
+
+
+def test_a_round_that_compared_nothing_out_of_process_says_so() -> None:
+    (notice,) = notices_of(order(), results=[result("in_process"), result("out_of_process", required=False)])
+    assert "in_process" in notice
+    assert notices_of(order(), results=[result("in_process"), result("out_of_process")]) == ()
+    assert notices_of(order(), results=[result("not_run")]) == ()
 
 
 @pytest.mark.parametrize(
@@ -44,3 +72,21 @@ def test_an_auditor_that_is_wanted_and_missing_is_named_unless_the_round_is_obje
 def test_an_order_that_the_worker_can_write_is_named(file: str, told: bool) -> None:
     notices = notices_of(order(workspace="/w"), file)
     assert [("lies in the workspace" in notice) for notice in notices] == [True] * told
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("sh run.sh", ["`a` runs sub/run.sh, which the work changed"]),
+        ("PYTHONPATH=. python3 -u ./app.py --all", ["`a` runs sub/app.py, which the work changed"]),
+        ("cd .. && timeout 5 sub/run.sh; sub/run.sh", ["`a` runs sub/run.sh, which the work changed"]),
+        ("sh same.sh", []),
+        ("sh -n run.sh", []),
+        ("cat run.sh && ruff check app.py", []),
+        ("python -m pytest app.py", []),
+    ],
+)
+def test_a_changed_file_that_a_check_runs_is_named(command: str, told: list[str]) -> None:
+    checks = [{"name": "a", "command": command, "cwd": "sub"}]
+    made = order(verification={**QUIET, "checks": checks})
+    assert list(notices_on_programs(made, ["sub/run.sh", "sub/app.py", "other.py"])) == told

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import os
@@ -197,9 +196,9 @@ class TestTheFile:
         path = tmp_path / "order.yaml"
         with path.open("wb") as file:
             file.truncate(100 * 1024 * 1024)
-        began = time.monotonic()
+        began = time.process_time()
         assert problems(path) == [f"order.yaml:1: file: has more than {MAX_BYTES} bytes, expected at most {MAX_BYTES}"]
-        assert time.monotonic() - began < 1
+        assert time.process_time() - began < 1
 
     @pytest.mark.parametrize(
         ("source", "said"),
@@ -246,9 +245,9 @@ class TestTheFile:
         ],
     )
     def test_bombs_are_refused_soon(self, source: str, said: str, write: Write) -> None:
-        began = time.monotonic()
+        began = time.process_time()
         assert said in "\n".join(problems(write(source)))
-        assert time.monotonic() - began < 15
+        assert time.process_time() - began < 15
 
 
 class TestValues:
@@ -263,6 +262,10 @@ class TestValues:
             (
                 "id: !!python/name:os.system\n",
                 "4: id: the tag 'tag:yaml.org,2002:python/name:os.system', expected no tag",
+            ),
+            (
+                "scope:\n  allow:\n    - src\n    - '[z-a]'\n",
+                "7: scope.allow[1]: '[z-a]' has a range from 'z' to 'a', expected a pattern (a range goes upwards)",
             ),
             ("scope: !mine {}\n", "4: scope: the tag '!mine', expected no tag"),
             ("id: !!timestamp 2001-01-01\n", "4: id: the tag 'tag:yaml.org,2002:timestamp', expected no tag"),
@@ -286,8 +289,8 @@ class TestValues:
                 "5: scope.zzzz: unknown field 'zzzz', expected one of allow, deny, protect, unprotect",
             ),
             (
-                "verification: {probe: revert}",
-                "4: verification.probe: 'revert' is not supported by this version, expected off",
+                "verification: {probe: maybe}",
+                "4: verification.probe: the text 'maybe', expected one of off, revert, mutate",
             ),
             (
                 "resources: {pids: 1}",
@@ -347,7 +350,7 @@ class TestValues:
             ),
             (
                 "{type: python_call, params: {module: m, function: f, cases: []}}",
-                "[0].params.cases: an empty list, expected a list with at least 1 entry",
+                "[0].params: nothing is expected of the function, expected at least one of cases, generate, properties",
             ),
             (
                 "{type: python_call, params: {module: a-b, function: f, cases: [{returns: 1}]}}",
@@ -587,6 +590,17 @@ def whole_order() -> dict[str, Any]:
     data["verification"]["probe"] = "off"  # which is false to PyYAML
     data["base"] = {"repository": "r", "revision": "0" * 40}
     data["acceptance_criteria"][3]["params"].update(stderr="", stdout_pattern="a", stderr_pattern="b", exit_code=1)
+    text = {"text": {"alphabet": "ab", "min_length": 1, "max_length": 2}}
+    strategies = [{"integer": {"min": 1, "max": 2}}, {"one_of": [1, "a"]}, {"list": {"of": text, "min_length": 1}}]
+    inputs = {"args": [*strategies, {"object": {"a": {"value": 1}}}], "kwargs": {"k": {"boolean": {}}}, "count": 3}
+    data["acceptance_criteria"][4]["params"].update(
+        generate={"reference": "r.py", "function": "f", "seed": 1, **inputs},
+        properties=[{"property": "raises", "exception": "ValueError", **inputs}],
+    )
+    runs = {"reference": "r.sh", "args": strategies[:2], "count": 3, "seed": 1}
+    data["acceptance_criteria"][5]["params"]["generate"] = {**runs, "stdin": [text]}
+    data["acceptance_criteria"].append({**data["acceptance_criteria"][5], "id": "AC-13"})
+    data["acceptance_criteria"][-1]["params"] = {"command": "x", "generate": {**runs, "stdin": text}}
     return data
 
 
@@ -600,15 +614,16 @@ def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 def bad_orders() -> Iterator[Any]:
     """The whole order with every place replaced, left out, and given something unknown, one at a time."""
     whole = whole_order()
+    text = json.dumps(whole)
     for place in places(whole):
         for wrong in WRONG:
-            root = [copy.deepcopy(whole)]
+            root = [json.loads(text)]
             holder: Any = root
             for part in (0, *place)[:-1]:
                 holder = holder[part]
             holder[(0, *place)[-1]] = wrong
             yield root[0]
-        data = copy.deepcopy(whole)
+        data = json.loads(text)
         here: Any = data
         for part in place[:-1]:
             here = here[part]
@@ -625,7 +640,7 @@ def test_no_bad_order_is_told_in_pydantic_s_words() -> None:
             Order.model_validate_json(json.dumps(data))
         except ValidationError as error:
             seen |= {details["type"] for details in error.errors()}
-            found = explain(error, Order, Document(data, {}, {}), "order.yaml")
+            found = explain(error, Order, Document(data, {}, {}, "order.yaml"))
             assert len(found) == min(error.error_count(), 201)
             for problem in found:
                 text = str(problem)

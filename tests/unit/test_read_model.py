@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from domain.events import SYSTEM, Action, TrailEntry
 from domain.read_model import KEYS, VIEWS, State, changes, differences, fold, standing
-from domain.todo import LIVE, ReviewStatus, RoundStatus, SessionStatus, TodoStatus
+from domain.status import LIVE, ReviewStatus, RoundStatus, SessionStatus, TodoStatus
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 ORDINALS = count(1)

@@ -13,14 +13,17 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from adapters.config.settings import Settings
 from adapters.snapshot.rules import rules_of
 from adapters.trail import SqlTrail
 from domain import rejudge as domain_rejudge
+from domain.base import sha256_hex
 from domain.checks import Observation, Outcome
 from domain.decision import Decision, RoundOutcome
+from domain.errors import Malformed
 from domain.rejudge import Rejudged, differences
 from entrypoints import exporting
-from entrypoints.cli import common, rejudge
+from entrypoints.cli import common, rejudge, verify
 from entrypoints.rejudging import Rejudging
 from tests.fakes.rounds import World
 
@@ -46,7 +49,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     world = World(tmp_path, said=dict(SAID))
     monkeypatch.setattr(common, "open_trail", lambda: world.trail)
     monkeypatch.setattr(common, "open_evidence", lambda: world.store)
-    monkeypatch.setattr(common, "evidence_folder", lambda *parts: world.evidence.joinpath(*map(str, parts)))
+    monkeypatch.setattr(common, "settings", lambda: Settings(project=world.root, evidence_dir=world.evidence))
     return world
 
 
@@ -54,7 +57,7 @@ async def judged(world: World) -> Rejudged:
     rows = exporting.rows_of(world.trail, "local", "wo-1", 1)
     verdict = exporting.verdict_of(rows)
     assert verdict is not None
-    return await Rejudging(world.store, rows, verdict, world.evidence / "local/wo-1/1").run()
+    return await Rejudging(world.store, rows, verdict).run()
 
 
 def blob(world: World, digest: str) -> Path:
@@ -148,7 +151,7 @@ async def test_a_row_that_names_another_rounds_record_is_drift(world: World) -> 
 async def test_another_decision_function_is_drift(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     await world.verify(world.order(**MIXED))
     lenient = Decision(outcome=RoundOutcome.VERIFIED, reasons=())
-    monkeypatch.setattr(domain_rejudge, "decide", lambda facts, policy: lenient)
+    monkeypatch.setattr(domain_rejudge, "decide", lambda facts, policy, counters: lenient)
     found = await judged(world)
     assert found.decided == "verified"
     assert ("decision", "outcome") in fields(found)
@@ -178,7 +181,7 @@ async def test_a_finding_that_does_not_follow_from_what_was_seen_is_drift(
     record = await world.verify(world.order(**MIXED))
     (evidence,) = (result.evidence for result in record.results if result.id == criterion)
     body = json.loads(world.store.get(evidence))
-    forged = json.dumps({**body, "finding": {**body["finding"], **change}}).encode()
+    forged = json.dumps({**body, "finding": {**body["finding"], **change}, "findings": []}).encode()
     real = world.store.get
     monkeypatch.setattr(world.store, "get", lambda digest: forged if digest == evidence else real(digest))
     found = await judged(world)
@@ -197,8 +200,43 @@ async def test_evidence_of_another_round_is_drift(world: World, monkeypatch: pyt
 async def test_a_scope_that_is_read_otherwise_is_drift(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     await world.verify(world.order(**MIXED))
     real = world.order(scope={"deny": ["a.txt"]}).scope
-    monkeypatch.setattr("entrypoints.rejudging.rules_of", lambda scope: rules_of(real))
+    monkeypatch.setattr("adapters.snapshot.trusted.rules_of", lambda scope, read: rules_of(real, read))
     assert ("record", "scope.tree") in fields(await judged(world))
+
+
+async def test_the_order_s_own_tests_are_laid_over_the_base_again(world: World) -> None:
+    (world.root / "own.py").write_text("own")
+    record = await world.verify(world.order(**MIXED | {"verification": {"tests": ["own.py"]}}))
+    assert record.frozen
+    assert record.scope
+    assert record.scope.base != record.frozen.base
+    assert (await judged(world)).drift == ()
+    blob(world, record.frozen.order_files).unlink()
+    assert record.frozen.order_files in (await judged(world)).damaged
+
+
+async def test_a_test_that_was_looked_into_and_is_gone_is_named(world: World) -> None:
+    world.write("base", **{"tests/test_a.py": "1"})
+    world.write("work", **{"tests/test_a.py": "1", "tests/__init__.py": "# nothing"})
+    await world.verify(world.order(**MIXED))
+    assert (await judged(world)).damaged == {}
+    blob(world, sha256_hex(b"# nothing")).unlink()
+    assert set((await judged(world)).damaged) == {"scope"}
+
+
+async def test_an_order_verified_by_its_id_has_its_files_where_they_were(world: World) -> None:
+    (world.root / "own.py").write_text("own")
+    await world.verify(world.order(**MIXED | {"verification": {"tests": ["own.py"]}}))
+    order, file = verify._find_order("local/wo-1", None, None)
+    assert (order.verification.tests, file) == (["own.py"], str(world.root / "order.yaml"))
+    (world.root / "own.py").unlink()
+    with pytest.raises(Malformed, match=r"verification.tests\[0\]: cannot be found beside the order"):
+        verify._find_order("local/wo-1", None, None)
+
+
+async def test_an_order_without_files_needs_no_place(world: World) -> None:
+    await world.verify(world.order(**MIXED))
+    assert verify._find_order("local/wo-1", None, None)[1] == ""
 
 
 def run(*arguments: str) -> Any:
@@ -223,10 +261,10 @@ async def test_the_command_has_an_exit_code_for_each(world: World) -> None:
     assert run("wo-1", "--objective", "--attempt", "2").exit_code == common.EXIT_NOT_FOUND
 
 
-def test_without_objective_it_is_refused(world: World) -> None:
+def test_without_a_model_it_is_refused_unless_objective(world: World) -> None:
     result = run("wo-1")
     assert type(result.exception).__name__ == "Refused"
-    assert "no roles yet" in str(result.exception)
+    assert "no model is configured" in str(result.exception)
 
 
 def test_only_what_was_said_is_compared() -> None:

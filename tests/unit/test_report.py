@@ -8,20 +8,24 @@ from typing import Any
 import pytest
 
 from domain.checks import CheckResult, Outcome
+from domain.claims.claim import Contradiction
 from domain.decision import VERDICTS, Decision, Reason, RoundOutcome
 from domain.events import Actor
 from domain.feedback import RetryContext
-from domain.messages import Frozen, RoundInput, RoundRecord, ScopeResult
+from domain.messages import Frozen, ProbeSeen, RoundInput, RoundRecord, ScopeResult
 from domain.order import Order
-from domain.report import Output, Report, build
+from domain.report import Report, build
+from domain.report_lines import Output
 from domain.scope import ScopeReport, Violation
+from domain.scrutiny import ControlSeen, Counts, Expectation
 from domain.tree import Change, Dropped
 
 CONTRACT = {
     *("work_order_id", "session", "attempt", "timestamp", "verdict", "outcome", "reasons", "snapshot", "scope"),
     *("criteria", "checks", "audits", "arguments", "judgement", "usage", "summary", "trail"),
 }
-DOCUMENTED_EXTRAS = {"content", "duration_ms", "trigger", "notices", "retry_context"}
+DOCUMENTED_EXTRAS = {"content", "duration_ms", "trigger", "notices", "retry_context", "probe", "contradictions"}
+DOCUMENTED_EXTRAS |= {"auditor"}
 ORDER = Order.model_validate(
     {
         "content": "Implement it",
@@ -116,7 +120,10 @@ def test_the_top_level_is_the_contracts_and_what_is_documented_beside_it() -> No
         ("criteria", {"id", "description", "test_type", "command", "passed", "outcome", "isolation", "evidence"}),
         (
             "checks",
-            {"name", "outcome", "passed", "exit_code", "output", "duration_ms", "required", "code", "isolation"},
+            {
+                *("name", "outcome", "passed", "exit_code", "output", "duration_ms", "required", "code", "isolation"),
+                *("control", "expectation", "base_outcome", "tests"),
+            },
         ),
     ],
 )
@@ -130,9 +137,9 @@ def test_the_other_parts_have_the_contracts_fields() -> None:
     assert set(document["summary"]) == {"total", "passed", "failed", "could_not_run", "audited"}
     assert {"digest", "base_digest", "order_digest", "changed", "restored", "dropped"} <= set(document["snapshot"])
     assert {"session", "head"} <= set(document["trail"])
-    assert set(document["usage"]) == {"tokens", "cost_usd"}
+    assert {"tokens", "cost_usd"} <= set(document["usage"])
     assert set(document["reasons"][0]) == {"code", "text", "evidence"}
-    assert set(document["criteria"][0]["evidence"]) == {"id", "exit_code", "stdout", "stderr"}
+    assert {"id", "exit_code", "stdout", "stderr"} <= set(document["criteria"][0]["evidence"])
 
 
 def test_it_says_what_the_record_says() -> None:
@@ -162,6 +169,11 @@ def test_criteria_and_checks_are_kept_apart_and_counted_together() -> None:
 def test_a_criterion_line() -> None:
     line = build(record(), {}, SCOPE, None).criteria[0].model_dump(mode="json")
     assert line == {
+        "tests": None,
+        "control": None,
+        "expectation": None,
+        "outcomes": [],
+        "seed": None,
         "id": "AC-1",
         "description": "prints True",
         "test_type": "command_output",
@@ -175,8 +187,50 @@ def test_a_criterion_line() -> None:
         "isolation": "out_of_process",
         "base_outcome": "",
         "duration_ms": 12,
-        "evidence": {"id": "e1", "exit_code": 0, "stdout": "tail", "stderr": ""},
+        "evidence": {"id": "e1", "exit_code": 0, "stdout": "tail", "stderr": "", "quotes": []},
+        "audited": None,
     }
+
+
+def test_what_was_learned_of_a_check_itself() -> None:
+    counts, control = Counts(expected=9, passed=9), ControlSeen(kind="canary", outcome="noticed", text="it failed")
+    expectation = Expectation(tests=9, measured=4, constrained=3, unconstrained=("t.py::a",), seed=7)
+    examined = RESULTS[1].model_copy(
+        update={
+            "type": "pytest",
+            "tests": counts,
+            "control": control,
+            "expectation": expectation,
+            "outcomes": (Outcome.FAILED, Outcome.PASSED),
+            "seed": 7,
+        }
+    )
+    given = record().model_copy(update={"results": (RESULTS[0], examined)})
+    line = build(given, {}, SCOPE, None).checks[0]
+    assert (line.tests, line.control, line.outcomes, line.seed) == (counts, control, ("failed", "passed"), 7)
+    assert line.expectation
+    assert (line.expectation.share, line.expectation.unconstrained) == (0.75, ("t.py::a",))
+    unmeasured = examined.model_copy(update={"expectation": Expectation(tests=9)})
+    nothing = build(given.model_copy(update={"results": (RESULTS[0], unmeasured)}), {}, SCOPE, None).checks[0]
+    assert nothing.expectation
+    assert nothing.expectation.share is None
+
+
+def test_a_criterion_keeps_the_type_that_the_order_gives_it() -> None:
+    """A command that runs pytest is judged by its tests, and stays a command for readers of the order."""
+    written = {"id": "AC-1", "type": "command_exit_zero", "params": {"command": "pytest -q"}}
+    order = Order.model_validate({"content": "x", "acceptance_criteria": [written]})
+    ran = RESULTS[0].model_copy(update={"type": "pytest"})
+    given = record()
+    given = given.model_copy(update={"input": given.input.model_copy(update={"order": order}), "results": (ran,)})
+    assert build(given, {}, SCOPE, None).criteria[0].test_type == "command_exit_zero"
+
+
+def test_probe_and_contradictions_are_in_the_report() -> None:
+    probe = ProbeSeen(how="revert", tested=False, text="these checks do not test the change", seed=3)
+    found = Contradiction(check="tests", claimed="12 passed", observed="10 passed")
+    report = build(record().model_copy(update={"probe": probe, "contradictions": (found,)}), {}, SCOPE, None)
+    assert (report.probe, report.contradictions) == (probe, (found,))
 
 
 def test_long_outputs_that_did_not_travel_replace_the_tails() -> None:

@@ -9,7 +9,7 @@ import pytest
 from domain.events import SYSTEM, TrailRow
 from domain.read_model import RoundView, State, TodoView
 from domain.retention import GRACE, OPEN_FOR, cutoff, digests_in, holds, is_manifest, let_go, named_in, seconds_of
-from domain.todo import LIVE, RoundStatus, TodoStatus
+from domain.status import LIVE, RoundStatus, TodoStatus
 from domain.tree import Entry, Manifest
 
 NOW = datetime(2026, 1, 15, 10, 0, tzinfo=UTC)

@@ -32,3 +32,16 @@ def test_a_limit_is_tried_a_few_times_before_it_is_refused(
     monkeypatch.setattr(limits, "_end_of_one", one)
     assert MEMORY.held(limits._end_of(None, MEMORY, "image", "owner")) is held  # type: ignore[arg-type] # not asked
     assert len(seen) == tried
+
+
+def test_limits_are_proven_on_the_image_that_is_the_least_likely_to_be_removed_meanwhile() -> None:
+    class Engine:
+        def __init__(self, known: int) -> None:
+            self.known = known
+
+        def images(self) -> list[dict[str, object]]:
+            tags = (None, ["other:1"], ["countersign/setup:1"], ["countersign/python:2"], ["countersign-base:3"])
+            return [{"Id": str(number), "RepoTags": tag} for number, tag in enumerate(tags[: self.known])]
+
+    chosen = [limits._available_image(Engine(known)) for known in range(2, 6)]  # type: ignore[arg-type] # all it asks of one
+    assert chosen == [None, "2", "3", "4"]

@@ -23,10 +23,12 @@ WHOLE_FILE = """
 [temporal]
 address = "server:7233"
 namespace = "team"
+payload_key_file = "keys/payload"
 [database]
 url = "postgresql://db/trail"
 [evidence]
 dir = "evidence"
+url = "s3://bucket/team"
 [sandbox]
 docker_host = "tcp://engine:2375"
 parallelism = 3
@@ -119,6 +121,7 @@ class TestWhatOverrulesWhat:
             temporal_binary=None,
             database_url=f"sqlite:///{state}/trail.db",
             evidence_dir=state / "evidence",
+            evidence_url=None,
             docker_host=None,
             parallelism=max(4, os.cpu_count() or 1),
             base_image=None,
@@ -151,13 +154,17 @@ class TestWhatOverrulesWhat:
     def test_the_file_overrules_what_is_built_in(self, project: Path) -> None:
         (project / "countersign.toml").write_text(WHOLE_FILE)
         found = load_settings(project)
-        assert found.model_dump(exclude={"project", "state_dir", "temporal_profile"}) == {
+        assert found.model_dump(exclude={"project", "state_dir", "temporal_profile", "model", "agents"}) == {
             "temporal_address": "server:7233",
             "temporal_namespace": "team",
             "temporal_binary": None,
+            "payload_key_file": project / "keys" / "payload",
+            "deployment": None,
+            "build_id": None,
             "database_url": "postgresql://db/trail",
             "database_owner_url": None,
             "evidence_dir": project / "evidence",
+            "evidence_url": "s3://bucket/team",
             "docker_host": "tcp://engine:2375",
             "parallelism": 3,
             "base_image": "base:1",
@@ -185,9 +192,13 @@ class TestWhatOverrulesWhat:
             "temporal_address": "other:1",
             "temporal_namespace": "other",
             "temporal_binary": "/other",
+            "payload_key_file": "other/payload",
+            "deployment": "other",
+            "build_id": "1.4.0",
             "database_url": "sqlite:////other.db",
             "database_owner_url": "postgresql://owner@db/trail",
             "evidence_dir": "other/evidence",
+            "evidence_url": "s3://other",
             "docker_host": "unix:///other",
             "parallelism": "7",
             "base_image": "other",
@@ -209,9 +220,10 @@ class TestWhatOverrulesWhat:
             monkeypatch.setenv(f"COUNTERSIGN_{name.upper()}", value)
         found = load_settings(project)
         here = project.parent
-        assert found.model_dump(exclude={"project", "temporal_profile"}) == {
+        assert found.model_dump(exclude={"project", "temporal_profile", "model", "agents"}) == {
             **values,
             "state_dir": here / "other",
+            "payload_key_file": here / "other" / "payload",
             "evidence_dir": here / "other" / "evidence",
             "parallelism": 7,
             "api_allow": ("https://other.example",),
@@ -284,6 +296,10 @@ class TestTheFile:
                 "2: database.url: 'sqlite:///trail.db' is another database in every folder, expected sqlite:////ABSOLUTE",
             ),
             (
+                "[evidence]\nurl = 's3:/bucket'\n",
+                "2: evidence.url: 's3:/bucket' names no bucket, expected s3://BUCKET or s3://BUCKET/PREFIX",
+            ),
+            (
                 "[database]\nurl = 'trail.db'\n",
                 "2: database.url: 'trail.db' is no URL, expected sqlite:////ABSOLUTE/PATH",
             ),
@@ -318,8 +334,33 @@ class TestTheFile:
             ("[evidence]\ndir = ''\n", "2: evidence.dir: empty text, expected text that is a path"),
             ('[evidence]\ndir = "\\u0000"\n', "2: evidence.dir: a path with a NUL character, expected a path"),
             (
-                "[policy_floor]\nx = 1\n",
-                "1: policy_floor: is not supported by this version, expected it to be left out",
+                "[notifications]\nx = 1\n",
+                "1: notifications: is not supported by this version, expected it to be left out",
+            ),
+            (
+                "[policy_floor]\nrevision = 1\n",
+                "2: policy_floor.revision: unknown field 'revision', did you mean 'revisions'?",
+            ),
+            (
+                "[policy_floor]\ndirect_approval_allowed = true\n",
+                "2: policy_floor.direct_approval_allowed: true, expected false",
+            ),
+            (
+                "[policy_floor]\nprotect = ['a', '!b']\n",
+                "2: policy_floor.protect[1]: takes a pattern back, expected a pattern (a leading ! is written \\!)",
+            ),
+            (
+                "[[policy_floor.checks]]\nname = 'a'\ncommand = 'x'\n"
+                "[[policy_floor.checks]]\nname = 'b'\ncommand = 'x'\nrequired = false\n",
+                "7: policy_floor.checks[1].required: a check that is not required, expected true: nothing else is",
+            ),
+            (
+                "[thresholds]\nmax_fail_rate = 2\n",
+                "2: thresholds.max_fail_rate: the number 2, expected a number, at least 0 and at most 1",
+            ),
+            (
+                "[verification_defaults]\nrequire_all_pas = true\n",
+                "2: verification_defaults.require_all_pas: unknown field 'require_all_pas', did you mean",
             ),
         ],
     )
@@ -346,12 +387,14 @@ class TestTheFile:
     def test_every_key_of_the_file_is_a_setting(self, project: Path) -> None:
         read = ProjectFile.model_validate({"temporal": {"address": "a"}, "evidence": {"dir": "e"}})
         assert read.as_settings(project) == {"temporal_address": "a", "evidence_dir": project / "e"}
-        tables = (field.annotation for field in ProjectFile.model_fields.values())
+        whole = {"verification_defaults", "thresholds", "override_policy", "policy_floor", "agents"}
+        tables = (field.annotation for name, field in ProjectFile.model_fields.items() if name not in whole)
         keys = sum(
             len(table.model_fields) for table in tables if isinstance(table, type) and hasattr(table, "model_fields")
         )
         assert keys == len(Settings.model_fields) - len(
             {"project", "state_dir", "temporal_profile", "temporal_binary", "github_token", "database_owner_url"}
+            | {"deployment", "build_id", "model", "agents"}
         )
 
     @settings(max_examples=100, deadline=2000, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -381,6 +424,7 @@ class TestVariables:
             ("COUNTERSIGN_IDLE_TIMEOUT", "nan", "the text 'nan', expected seconds: a number above 0"),
             ("COUNTERSIGN_DRAIN_TIMEOUT", "-1", "the text '-1', expected seconds: a number, at least 0"),
             ("COUNTERSIGN_DATABASE_URL", "trail.db", "'trail.db' is no URL, expected sqlite:////ABSOLUTE/PATH"),
+            ("COUNTERSIGN_EVIDENCE_URL", "s3://Bucket/..", "'s3://Bucket/..' names no bucket, expected s3://BUCKET or"),
             ("COUNTERSIGN_DATABASE_URL", "me:pw@db/trail", "the text, which may have a password in it, is no URL"),
             ("COUNTERSIGN_STATE_DIR", "~nobody-of-that-name/x", "the text '~nobody-of-that-name/x', expected a path"),
             ("COUNTERSIGN_API_ALLOW", "[", "starts as JSON and is none, expected a JSON list, or parts with commas"),
@@ -479,6 +523,14 @@ class TestAuthority:
             refuse_authority_within(load_settings(project), project)
         assert [problem.field for problem in caught.value.problems] == ["database_url", "docker_host"]
         refuse_authority_within(load_settings(project), project / "elsewhere")
+
+    def test_a_worker_cannot_choose_what_is_masked(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("DEPLOY_TOKEN", "q8Zr2LkV0wXs7TnB")
+        (project / "countersign.toml").write_text('[secrets]\nnames = ["DEPLOY_TOKEN"]\n')
+        with pytest.raises(Malformed) as caught:
+            refuse_authority_within(load_settings(project), project)
+        (problem,) = caught.value.problems
+        assert (problem.field, problem.expected[:30]) == ("secrets", "expected it in COUNTERSIGN_SEC")
 
     def test_limits_and_parallelism_are_no_authority(self, project: Path) -> None:
         (project / "countersign.toml").write_text("[sandbox]\nparallelism = 2\n[limits]\nmax_files = 5\n")

@@ -138,9 +138,9 @@ def test_takes_bounded_time_for_files_made_to_be_slow(kind: str) -> None:
     other = lines[::-1] if kind == "reversed" else lines[25_000:] + lines[:24_000]
     before = {f"{n}": b"".join(lines[:500]) for n in range(20)} | {"large": b"".join(lines)}
     after = {f"{n}": b"".join(other[:500]) for n in range(20)} | {"large": b"".join(other)}
-    started = time.monotonic()
+    started = time.process_time()
     text = diff_of(tree(before), tree(after))
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
     assert len(PatchSet.from_string(text)) == len(changes(tree(before), tree(after)))
 
 

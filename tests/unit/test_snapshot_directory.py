@@ -125,9 +125,9 @@ def test_refuses_a_huge_sparse_file_without_reading_it(tmp_path: Path) -> None:
     with (tmp_path / "sparse").open("wb") as file:
         file.truncate(10 * 2**30)
     write(tmp_path, "a.py")
-    started = time.monotonic()
+    started = time.process_time()
     tree = read(tmp_path, base=[])
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
     assert taken(tree) == ["a.py"]
     assert "10737418240 bytes" in reasons(tree)["sparse"]
 
@@ -142,9 +142,9 @@ def test_does_not_crash_on_folders_without_end(tmp_path: Path) -> None:
     os.close(descriptor)
     write(tmp_path, "a.py")
     try:
-        started = time.monotonic()
+        started = time.process_time()
         tree = read(tmp_path, base=[])
-        assert time.monotonic() - started < 10
+        assert time.process_time() - started < 10
     finally:
         remove_deep(tmp_path / "d")
     assert taken(tree) == ["a.py"]
@@ -160,17 +160,13 @@ def remove_deep(top: Path) -> None:
     top.rmdir()
 
 
-def test_refuses_too_many_files_early_and_says_where_they_are(tmp_path: Path) -> None:
-    folder = tmp_path / "data"
-    folder.mkdir()
-    descriptor = os.open(folder, os.O_RDONLY)
-    for number in range(150_000):
-        os.close(os.open(str(number), os.O_CREAT | os.O_WRONLY, dir_fd=descriptor))
-    os.close(descriptor)
-    started = time.monotonic()
-    with pytest.raises(WorkspaceRefused, match=r"100000 files.*'data'") as caught:
-        read(tmp_path, base=[])
-    assert time.monotonic() - started < 15
+def test_refuses_too_many_files_at_the_first_one_and_says_where_they_are(tmp_path: Path) -> None:
+    assert SnapshotLimits().max_files == 100_000
+    (tmp_path / "data").mkdir()
+    for number in range(300):
+        (tmp_path / "data" / str(number)).touch()
+    with pytest.raises(WorkspaceRefused, match=r"more than 200 files; counting stopped at 201, of .*'data'") as caught:
+        read(tmp_path, base=[], limits=SnapshotLimits(max_files=200))
     assert "gitignore" in caught.value.next_step
 
 

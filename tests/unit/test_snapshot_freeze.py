@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from adapters.evidence import folder
+from adapters.evidence import bulk, folder
 from adapters.evidence.folder import FolderStore
 from adapters.snapshot.directory import PIECE
 from adapters.snapshot.found import SnapshotLimits
@@ -112,7 +112,7 @@ def test_a_round_s_trusted_tree_is_the_base_with_what_counts(project: Project) -
     assert [(c.path, c.kind) for c in result.changed] == [("src/app.py", "modified"), ("tests/test_more.py", "added")]
     assert result.restored == ("tests/test_app.py",)
     assert [v.path for v in result.violations] == ["docs/x.md"]
-    assert [d.path for d in result.dropped] == ["build", "out"]
+    assert [d.path for d in result.dropped] == ["out", "build"], "what is usual comes last"
     assert (result.lines_added, result.lines_removed) == (2, 1)
     assert project.store.get(result.diff).decode().startswith("diff --git a/src/app.py b/src/app.py\n")
     report = ScopeReport.model_validate_json(project.store.get(result.report))
@@ -244,13 +244,13 @@ def test_what_did_not_change_is_not_copied_again(
         project.write(where, "src/large.txt", "large" * PIECE)  # five pieces
     project.snapshots = FileSnapshots(FolderStore(tmp_path / "evidence"))
     written: list[int] = []
-    real = folder._write_all
+    real = bulk._write_all
 
     def counting(descriptor: int, data: bytes) -> None:
         written.append(len(data))
         real(descriptor, data)
 
-    monkeypatch.setattr(folder, "_write_all", counting)
+    monkeypatch.setattr(bulk, "_write_all", counting)
     first = project.freeze()
     size, before = sum(written), state_of(tmp_path / "evidence")
     assert size < 6 * PIECE  # the head's, which are the base's, were not written a second time

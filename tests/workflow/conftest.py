@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -16,7 +16,9 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from activities.checks import CheckActivities
+from activities.claims import ClaimActivities
 from activities.report import ReportActivities
+from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
 from activities.snapshot import SnapshotActivities
 from activities.trail import TrailActivities
@@ -25,20 +27,35 @@ from domain.checks import Item, Observation, Outcome
 from domain.criteria import CRITERION_TYPES
 from domain.event_kinds import problems
 from domain.events import Actor, TrailEntry, TrailRef
-from domain.messages import FreezeInput, Frozen, Image, RoundInput, ScopeInput, ScopeResult, SetupInput
+from domain.messages import (
+    FreezeInput,
+    Frozen,
+    FrozenBase,
+    Image,
+    ProbeInput,
+    ProbeTrees,
+    RoundInput,
+    ScopeInput,
+    ScopeResult,
+    SetupInput,
+)
 from domain.order import Order
 from domain.ports import CheckContext, Finding, ProbeRequest, Progress, RunRequest, Served
 from domain.scope import ScopeReport, Violation
+from domain.tree import Dropped
+from entrypoints.spawning import FAIR
 from entrypoints.temporal_binary import server_binary
 from tests.fakes.evidence import MemoryStore
 from tests.fakes.trail import MemoryTrail
-from workflows.options import SANDBOX_QUEUE, SEARCH_ATTRIBUTES, WORKFLOWS_QUEUE, workspace_queue
+from tests.workflow.scripted_role import Sayings, ScriptedRole
+from workflows.options import ROLES_QUEUE, SANDBOX_QUEUE, SEARCH_ATTRIBUTES, WORKFLOWS_QUEUE, workspace_queue
 from workflows.verification import VerificationWorkflow
 
 PASSED = Finding(outcome=Outcome.PASSED, code="ok", text="exit code 0", exit_code=0)
 FAILED = Finding(outcome=Outcome.FAILED, code="exit_code", text="exit code 1, expected 0", exit_code=1, stdout="boom\n")
 
 BASE = "b" * 64
+NOTHING_TO_UNDO = ProbeTrees(why="nothing to undo")
 Said = Finding | Exception
 
 
@@ -50,14 +67,23 @@ class Script:
     prepare: list[Exception] = field(default_factory=list)
     setup: list[Exception] = field(default_factory=list)
     setups: list[SetupInput] = field(default_factory=list)
+    readied: list[tuple[Image, SetupInput | None]] = field(default_factory=list)
     prepared: list[str] = field(default_factory=list)
     changed_inputs: tuple[str, ...] = ()
     base: dict[str, Said] = field(default_factory=dict)
     based: list[str] = field(default_factory=list)
     contexts: list[CheckContext] = field(default_factory=list)
+    limits: dict[str, float] = field(default_factory=dict)
+    frozen: list[FreezeInput] = field(default_factory=list)
+    frozen_bases: list[FreezeInput] = field(default_factory=list)
+    assessed: list[ScopeInput] = field(default_factory=list)
     violations: tuple[Violation, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    probe: ProbeTrees | Exception = NOTHING_TO_UNDO
+    probed: dict[tuple[str, str], Finding] = field(default_factory=dict)
     items: dict[str, list[Said]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    auditor: Sayings = field(default_factory=Sayings)
     ran: list[str] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
     running: int = 0
@@ -79,15 +105,22 @@ class ScriptedPorts:
         self._store = store
         self.type = "any"
 
+    def freeze_base(self, request: FreezeInput, progress: Progress) -> FrozenBase:
+        """A base by name only."""
+        self._script.frozen_bases.append(request)
+        return FrozenBase(manifest=BASE, rest="e" * 64, files=2)
+
     def freeze(self, request: FreezeInput, progress: Progress) -> Frozen:
         """Two trees by name only."""
+        self._script.frozen.append(request)
         if self._script.freeze:
             raise self._script.freeze.pop(0)
         return Frozen(head="h" * 64, base=BASE, head_files=2, head_bytes=20, base_files=2, dropped="d" * 64)
 
     def assess(self, request: ScopeInput) -> ScopeResult:
         """A report with the scripted violations."""
-        report = ScopeReport(violations=self._script.violations)
+        self._script.assessed.append(request)
+        report = ScopeReport(violations=self._script.violations, dropped=self._script.dropped)
         return ScopeResult(
             tree="t" * 64,
             tree_bytes=20,
@@ -96,7 +129,17 @@ class ScriptedPorts:
             violations=report.violations,
             violations_total=len(report.violations),
             changed_inputs=self._script.changed_inputs,
+            base=BASE,
+            trusted=self._store.put(b"[]"),
+            dropped=self._script.dropped,
+            dropped_total=len(self._script.dropped),
         )
+
+    def probe(self, request: ProbeInput) -> ProbeTrees:
+        """The scripted trees."""
+        if isinstance(self._script.probe, Exception):
+            raise self._script.probe
+        return self._script.probe
 
     async def prepare(self, image: str, progress: Progress) -> Image:
         """An image by name only."""
@@ -111,6 +154,11 @@ class ScriptedPorts:
         if self._script.setup:
             raise self._script.setup.pop(0)
         return Image(reference="set-up", id="sha256:set-up")
+
+    async def ready(self, image: Image, setup: SetupInput | None, progress: Progress) -> Image:
+        """As the first engine has it."""
+        self._script.readied.append((image, setup))
+        return image
 
     async def run(self, request: RunRequest) -> Observation:
         """Checkers are scripted, so that nothing reaches this."""
@@ -137,7 +185,10 @@ class ScriptedPorts:
             if isinstance(on_base, Exception):
                 raise on_base
             return on_base
+        if (context.tree, item.id) in script.probed:
+            return script.probed[context.tree, item.id]
         script.contexts.append(context)
+        script.limits[item.id] = item.criterion.timeout
         async with script.began:
             script.ran.append(item.id)
             script.began.notify_all()
@@ -198,11 +249,14 @@ def order_of(order_id: str, **fields: JsonValue) -> Order:
     return Order.model_validate_json(canonical_json(given))
 
 
-async def start_server() -> WorkflowEnvironment:
-    """The real server in its time-skipping mode (DESIGN 6)."""
+async def start_server(*settings: str) -> WorkflowEnvironment:
+    """The real server in its time-skipping mode (DESIGN 6), with further dynamic `settings`, each `name=value`."""
     return await WorkflowEnvironment.start_time_skipping_v2(
         dev_server_existing_path=server_binary(None),
-        dev_server_extra_args=["--dynamic-config-value", "frontend.WorkflowTimeSkippingEnabled=true"],
+        dev_server_extra_args=[
+            f"--dynamic-config-value={setting}"
+            for setting in ("frontend.WorkflowTimeSkippingEnabled=true", *FAIR, *settings)
+        ],
         search_attributes=SEARCH_ATTRIBUTES,
         data_converter=pydantic_data_converter,
     )
@@ -223,17 +277,37 @@ async def house(server: WorkflowEnvironment) -> AsyncIterator[House]:
         yield House(client=server.client, script=script, trail=trail, store=store)
 
 
-@asynccontextmanager
-async def working(client: Client, script: Script, trail: MemoryTrail, store: MemoryStore) -> AsyncIterator[None]:
-    """Workers for every queue."""
+def on_an_engine(ports: ScriptedPorts, store: MemoryStore) -> list[Callable[..., object]]:
+    """The activities of the queue that has an engine."""
+    sandbox = SandboxActivities(ports)
+    checks = CheckActivities(dict.fromkeys((*CRITERION_TYPES, "pytest"), ports), store, ports)
+    return [sandbox.prepare, sandbox.setup, sandbox.release, checks.run, checks.run_on_base]
+
+
+def of_a_round(script: Script, trail: MemoryTrail, store: MemoryStore) -> dict[str, list[Callable[..., object]]]:
+    """The activities of a round, by queue."""
     ports = ScriptedPorts(script, store)
-    sandbox, snapshot = SandboxActivities(ports), SnapshotActivities(ports)
-    checks = CheckActivities(dict.fromkeys(CRITERION_TYPES, ports), store)
-    queues: dict[str, list[Callable[..., object]]] = {
-        WORKFLOWS_QUEUE: [TrailActivities(trail).append, ReportActivities(store).file, snapshot.assess],
-        workspace_queue("here"): [snapshot.freeze],
-        SANDBOX_QUEUE: [sandbox.prepare, sandbox.setup, sandbox.release, checks.run, checks.run_on_base],
+    snapshot = SnapshotActivities(ports)
+    return {
+        WORKFLOWS_QUEUE: [
+            TrailActivities(trail).append,
+            ReportActivities(store).file,
+            ClaimActivities(store).compare,
+            snapshot.assess,
+            snapshot.probe,
+        ],
+        workspace_queue("here"): [snapshot.freeze, snapshot.freeze_base],
+        SANDBOX_QUEUE: on_an_engine(ports, store),
+        ROLES_QUEUE: [RoleActivities(ScriptedRole(script.auditor, store)).run],
     }
+
+
+@asynccontextmanager
+async def working(
+    client: Client, script: Script, trail: MemoryTrail, store: MemoryStore, *, without: str = ""
+) -> AsyncIterator[None]:
+    """Workers for every queue but `without`."""
+    queues = {queue: done for queue, done in of_a_round(script, trail, store).items() if queue != without}
     with ThreadPoolExecutor() as executor:
         workers = [
             Worker(
@@ -245,5 +319,7 @@ async def working(client: Client, script: Script, trail: MemoryTrail, store: Mem
             )
             for queue, activities in queues.items()
         ]
-        async with workers[0], workers[1], workers[2]:
+        async with AsyncExitStack() as stack:
+            for worker in workers:
+                await stack.enter_async_context(worker)
             yield

@@ -12,7 +12,7 @@ from temporalio.exceptions import CancelledError, is_cancelled_exception
 from domain.checks import Outcome
 from domain.decision import RoundOutcome
 from domain.errors import Cause, Unavailable, WorkspaceRefused
-from domain.messages import RoundResult
+from domain.messages import Image, RoundResult
 from domain.order import Order
 from domain.ports import Finding
 from domain.report import Report
@@ -71,7 +71,7 @@ async def test_a_failed_check_does_not_stop_the_others_and_gives_a_retry_context
     house.script.items = {"lint": [FAILED]}
     result = await decide(house, order_of("wo-fail", verification=checks("lint", "tests", mode="sequence")))
     assert result.decision.outcome is RoundOutcome.CHANGES_REQUESTED
-    assert house.script.ran == ["lint", "tests"]
+    assert house.script.ran == ["lint", "lint", "tests"], "what failed runs once more"
     retry = report_of(house, result).retry_context
     assert retry is not None
     assert (retry.attempt_number, retry.outputs) == (2, {"lint": "boom\n"})
@@ -261,6 +261,7 @@ async def test_checks_run_on_what_was_set_up(house: House) -> None:
     assert (request.setup, request.inputs, request.secrets) == (("install",), ("lock",), ("TOKEN",))
     (context,) = house.script.contexts
     assert (context.image, context.build) == ("sha256:set-up", ("make",))
+    assert house.script.readied == [(Image(reference="set-up", id="sha256:set-up"), request)]
     assert "environment_set_up" in house.actions()
 
 
@@ -291,3 +292,4 @@ async def test_a_served_answer_is_asked_from_an_image_of_ours(house: House) -> N
     assert house.script.prepared == ["node", "python"]
     (context,) = house.script.contexts
     assert (context.image, context.probe_image) == ("sha256:node", "sha256:python")
+    assert house.script.readied == [(Image(reference=name, id=f"sha256:{name}"), None) for name in ("node", "python")]

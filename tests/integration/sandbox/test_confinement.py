@@ -161,4 +161,4 @@ class TestGate:
             ("process limit", False, True),
             ("no network", False, True),
             ("no network set up", True, False),
-        ]
+        ], findings

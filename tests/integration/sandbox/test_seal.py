@@ -60,7 +60,9 @@ class TestSeal:
 
     async def test_a_seal_that_stays_wrong_is_refused(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         right = archive.sealed_tree
-        monkeypatch.setattr(seal, "sealed_tree", lambda manifest, _, read: right(manifest, "0" * 64, read))
+        monkeypatch.setattr(
+            seal, "sealed_tree", lambda manifest, _, read, rules: right(manifest, "0" * 64, read, rules)
+        )
         with pytest.raises(Unavailable) as caught:
             await bench.run("true")
         assert caught.value.cause is Cause.SEAL_MISMATCH

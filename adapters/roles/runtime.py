@@ -1,0 +1,79 @@
+"""Roles, as data, and who runs their passes. The library of models is loaded with the first pass, and not before.
+
+Where no model is configured a pass says so, and nothing is loaded at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from adapters.roles.earlier import Earlier
+from adapters.roles.providers import asked
+from adapters.roles.tooling import Toolmaker
+from domain.ports import EvidenceStore, Ledger, Progress
+from domain.roles.agents import Agents
+from domain.roles.opinion import FirstLook, Opinion, Question
+from domain.roles.passes import PassInput, Role, Stage
+from domain.roles.results import PassResult
+
+NOT_CONFIGURED = "no model is configured"
+
+
+class RoleSpec(NamedTuple):
+    """A role: what it may answer in each stage, and which tools it may have. Its prompt is `prompts/NAME.md`.
+
+    Its model and its limits are in `[agents]`.
+    """
+
+    answers: Mapping[Stage, tuple[type[FirstLook | Opinion | Question], ...]]
+    tools: frozenset[str]
+
+
+ROLES: Mapping[Role, RoleSpec] = {
+    "auditor": RoleSpec(
+        answers={"blind": (FirstLook,), "informed": (Opinion, Question)},
+        tools=frozenset(
+            {
+                *("Read", "grep", "glob", "git_diff", "git_log", "run_tests"),
+                *("browser_navigate", "browser_view", "web_search", "arxiv_search"),
+            }
+        ),
+    ),
+}
+"""Seed `auditor` 3.2: what can be read, and nothing that writes."""
+
+
+class LlmRoles:
+    """`domain.ports.Roles` by language models. `root` is what a script's path is relative to."""
+
+    def __init__(
+        self,
+        agents: Agents,
+        store: EvidenceStore,
+        ledger: Ledger,
+        *,
+        tools: Toolmaker,
+        earlier: Earlier,
+        root: Path | None = None,
+    ) -> None:
+        self._agents = agents
+        self._store = store
+        self._ledger = ledger
+        self._tools = tools
+        self._earlier = earlier
+        self._root = root
+
+    async def run(self, request: PassInput, progress: Progress, used: float = 0.0) -> PassResult:
+        """One pass, see the port."""
+        if not asked(self._agents, request):
+            return PassResult(outcome="not_configured", why=NOT_CONFIGURED, seconds=used)
+        # It takes seconds, in which a worker has heartbeats to send.
+        await asyncio.to_thread(import_module, "adapters.roles.one_pass")
+        from adapters.roles.one_pass import OnePass, Uses  # noqa: PLC0415 - loaded just now, and only where it is used
+
+        uses = Uses(self._agents, self._store, self._ledger, self._tools, self._earlier, self._root)
+        return await OnePass(uses, ROLES[request.role], request, progress).run(used)

@@ -1,0 +1,1 @@
+"""Todos as workflows of a Temporal server."""

@@ -1,0 +1,1 @@
+"""Runs worker commands on this host: the `Workers` port. Importing this imports nothing, as `supervisor` needs it."""

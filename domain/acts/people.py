@@ -1,0 +1,165 @@
+"""What a person may ask of a todo: unblock, approve, override, reject, return, edit, note, reorder, delete.
+
+`approving` and `editing` have four of them. What a person does with a claim ends its round. Source: DESIGN 3, seed
+`auditor` 5.2.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import ValidationError
+
+from domain.acts.approving import approve, override
+from domain.acts.editing import edit, malformed, reorder, stale
+from domain.acts.standing import NO_ROUND, escalated
+from domain.acts.step import Outcome, Step, cut, joined, move, placed, stepped
+from domain.lifecycle import Command
+from domain.order import WorkerCommand
+from domain.requests import AddNote, Delete, Refusal, Reject, Return, Unblock
+from domain.safeguards import Caps, Clock, Trigger, caps_of
+from domain.todo import Note, Todo
+
+__all__ = ["approve", "delete", "edit", "give_back", "note", "override", "reject", "reorder", "unblock"]
+
+MOST_NOTES = 100
+"""Notes that a todo carries with it, the last ones; the trail has them all."""
+
+
+def unblock(todo: Todo, request: Unblock, now: datetime) -> Outcome:
+    """What the worker asked is answered."""
+    moved = move(todo, Command.UNBLOCK, request.actor.role)
+    if isinstance(moved, Refusal):
+        return moved
+    if not request.clarification.strip():
+        return _reason_required("answer what the worker asked")
+    notes = _noted(todo, Note(author=request.actor, content=request.clarification, kind="clarification", timestamp=now))
+    after = placed(todo, moved, now, question=None, clarification=request.clarification, notes=notes)
+    payload = {"clarification": cut(request.clarification)}
+    return stepped(todo, after, moved.event, request.actor, payload, request.tool_call_id)
+
+
+def reject(todo: Todo, request: Reject, now: datetime) -> Outcome:
+    """Sent back: one revision more. Where the caps allow none, and the human grants none, a human has to look again."""
+    moved = move(todo, Command.REJECT, request.actor.role)
+    if isinstance(moved, Refusal):
+        return moved
+    if not request.feedback.strip():
+        return _reason_required("say what has to be done otherwise")
+    feedback = Note(author=request.actor, content=request.feedback, kind="revision_request", timestamp=now)
+    granted = todo.granted + request.extra_attempts
+    told: dict[str, object] = {"feedback": request.feedback, "notes": _noted(todo, feedback), "granted": granted}
+    if over := _over(todo, caps_of(todo.order, granted)):
+        return _past_the_caps(todo, request, told, over, now)
+    fresh = request.extra_attempts > 0 or todo.clock.left(now) <= 0
+    changes = {
+        **NO_ROUND,
+        **told,
+        "revisions": todo.revisions + 1,
+        "trigger": "",
+        "flag": "",
+        "clock": _fresh(todo) if fresh else todo.clock,
+    }
+    after = placed(todo, moved, now, **changes)
+    payload = {"feedback": cut(request.feedback), "revision": after.revisions}
+    return stepped(todo, after, moved.event, request.actor, payload, request.tool_call_id)
+
+
+def give_back(todo: Todo, request: Return, now: datetime) -> Outcome:
+    """`return`: to a worker again, with further attempts from now on, a fresh clock, and another command if named.
+
+    An empty one: none is started for it.
+    """
+    moved = move(todo, Command.RETURN, request.actor.role)
+    if isinstance(moved, Refusal):
+        return moved
+    worker = _other_worker(todo, request.worker)
+    if isinstance(worker, Refusal):
+        return worker
+    used_up = todo.audits - caps_of(todo.order).audits
+    changes = {
+        **NO_ROUND,
+        "granted": max(todo.granted, used_up) + request.extra_attempts,
+        "clock": _fresh(todo),
+        "widen": 1.0,
+        "worker": worker,
+        "no_news": 0,
+        "refused_drives": 0,
+        "last_refusal": "",
+        "feedback": request.reason or todo.feedback,
+        "trigger": "",
+        "flag": "",
+    }
+    after = placed(todo, moved, now, **changes)
+    payload = {
+        "attempts": request.extra_attempts,
+        "cost_usd": request.cost_usd,
+        "worker": request.worker or "",
+        "reason": cut(request.reason),
+    }
+    return stepped(todo, after, moved.event, request.actor, payload, request.tool_call_id)
+
+
+def note(todo: Todo, request: AddNote, now: datetime) -> Outcome:
+    """A note is attached; it changes nothing else, and ends no round."""
+    moved = move(todo, Command.NOTE, request.actor.role)
+    if isinstance(moved, Refusal):
+        return moved
+    written = Note(author=request.actor, content=request.content, kind=request.kind, timestamp=now)
+    after = placed(todo, moved, now, notes=_noted(todo, written))
+    payload = {"content": cut(request.content), "kind": request.kind}
+    return stepped(todo, after, moved.event, request.actor, payload, request.tool_call_id)
+
+
+def delete(todo: Todo, request: Delete, now: datetime) -> Outcome:
+    """Cancelled for good; the record stays, and the id is never used again."""
+    moved = move(todo, Command.DELETE, request.actor.role)
+    if isinstance(moved, Refusal):
+        return moved
+    if why := stale(todo, request.expected_version):
+        return why
+    after = placed(todo, moved, now, **NO_ROUND, trigger="", flag="")
+    return stepped(todo, after, moved.event, request.actor, {"reason": cut(request.reason)}, request.tool_call_id)
+
+
+def _over(todo: Todo, caps: Caps) -> Trigger | None:
+    """The cap that a further attempt would exceed, if any."""
+    if todo.revisions + 1 > caps.revisions:
+        return "revision_cap_exceeded"
+    return "audit_cap_exceeded" if todo.audits >= caps.audits else None
+
+
+def _past_the_caps(todo: Todo, request: Reject, told: dict[str, object], over: Trigger, now: datetime) -> Step:
+    """Two rows: what the human said, and that a human has to look: with more attempts it can be given back."""
+    noted = todo.model_copy(update=told)
+    payload = {"content": cut(request.feedback), "kind": "revision_request"}
+    reason = f"rejected after {todo.revisions} revisions and {todo.audits} audits: {request.feedback}"
+    return joined(
+        stepped(todo, noted, "noted", request.actor, payload, request.tool_call_id),
+        escalated(noted, over, reason, now, command=Command.EXHAUST, waived=todo.waived, flag=""),
+    )
+
+
+def _other_worker(todo: Todo, command: str | None) -> WorkerCommand | Refusal | None:
+    if command is None:
+        return todo.worker
+    if not command.strip():
+        return None
+    known = todo.worker or todo.order.worker
+    rest = known.model_dump(mode="json", exclude={"command"}) if known else {}
+    try:
+        return WorkerCommand.model_validate({**rest, "command": command})
+    except ValidationError as error:
+        return malformed(error)
+
+
+def _fresh(todo: Todo) -> Clock:
+    return Clock(limit=todo.order.safeguards.todo_timeout)
+
+
+def _noted(todo: Todo, written: Note) -> tuple[Note, ...]:
+    return (*todo.notes, written)[-MOST_NOTES:]
+
+
+def _reason_required(what: str) -> Refusal:
+    return Refusal(code="reason_required", reason="nothing was said", next_step=what)

@@ -1,0 +1,1 @@
+"""What a worker says it did, held against what was seen."""

@@ -1,0 +1,1 @@
+"""What language models are asked, what they may answer, and what that may cost. Advice, never authority."""

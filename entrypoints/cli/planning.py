@@ -1,0 +1,180 @@
+"""How commands create sessions and todos: read, stored, handed to the session, waited for."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from adapters.config.problems import shown_as
+from adapters.config.text_file import read_text_file
+from domain.errors import Cause, Refused, Unavailable
+from domain.life import PlannedTodo
+from domain.lifecycle import PARTIES
+from domain.requests import Answer, Create, Refusal, Replace
+from domain.roles.models import key_variables
+from entrypoints.cli import asking, common
+from entrypoints.cli.asking import Sender, malformed
+from entrypoints.imports import without_collecting
+
+if TYPE_CHECKING:
+    from adapters.config.session_file import LoadedSession
+    from domain.ports import Trail
+    from entrypoints.lives import Lives
+
+Content = Annotated[str | None, typer.Option(help="What is to be done.")]
+OrderFile = Annotated[Path | None, typer.Option("--file", help="An order's file (YAML or JSON), instead.")]
+Ids = Annotated[list[str] | None, typer.Option("--depends-on", metavar="TODO", help="Starts after that; repeat it.")]
+Criteria = Annotated[
+    list[str] | None, typer.Option("--criterion", metavar="JSON", help="A further acceptance criterion; repeat it.")
+]
+
+POLL_SECONDS = 0.2
+STANDSTILL_SECONDS = 60.0
+"""So long no todo comes to be before somebody is told."""
+
+
+def load(file: Path) -> LoadedSession:
+    """The session in a file, its defaults and the project's floor applied. Raises `Malformed`."""
+    loaded: LoadedSession = without_collecting("adapters.config.session_file").load_session(file, common.settings())
+    return loaded
+
+
+def plan_todo(  # noqa: PLR0913 - an argument an option of the commands that share it
+    session: str,
+    content: str | None,
+    file: Path | None,
+    parent: str,
+    depends_on: list[str] | None,
+    criteria: list[str] | None,
+    who: Sender,
+    *,
+    as_json: bool,
+) -> None:
+    """Add a todo, with its subtasks, to a session, and say so. Raises `Malformed`, `Refused`, `Unavailable`."""
+    name = asking.find_session(session).session
+    above = _within(name, parent)
+    text, shown = _written(name, content, file, depends_on, criteria)
+
+    async def created(lives: Lives) -> tuple[Answer, tuple[str, ...]]:
+        known = await lives.session(name)
+        plans = without_collecting("entrypoints.planning")
+        store = without_collecting("entrypoints.stores").build_evidence(common.settings())
+        template = await plans.template_of(lives, store, known, above)
+        joining = plans.joining_at(known, above)
+        planned = plans.plan(text, shown, file, template, joining, who.actor, common.settings())
+        if isinstance(planned, Refusal):  # the session records it, and answers with it
+            request = Create(actor=who.actor, session=who.session, refused=planned)
+            return await lives.ask_session(name, "create", request), ()
+        await lives.need(secrets_of(planned))
+        ids = tuple(todo.order.id for todo in planned)
+        request = Create(actor=who.actor, session=who.session, orders=plans.stored(store, planned), ids=ids)
+        return await lives.ask_session(name, "create", request), ids
+
+    answer, ids = asking.run(created)
+    asking.accepted(answer)
+    if as_json:
+        common.emit_json({"session": name, "created": ids, "status": answer.status, "sequence": answer.sequence})
+    for todo in () if as_json else ids:
+        common.out(f"{name}/{todo}: pending")
+
+
+def _within(session: str, todo: str) -> str:
+    """The todo's id in that session, however it is spelled."""
+    return todo.removeprefix(f"{session}/")
+
+
+def _written(
+    session: str, content: str | None, file: Path | None, depends_on: list[str] | None, criteria: list[str] | None
+) -> tuple[str, str]:
+    """What describes the todo, as YAML or JSON, and what that is called. Raises `Malformed`."""
+    if (file is None) == (content is None) or (file is not None and (depends_on or criteria)):
+        raise malformed("--content", "the todo is described twice, or not at all", "expected --content or --file alone")
+    if file is not None:
+        shown = shown_as(file)
+        return read_text_file(file, shown, "a todo in YAML or JSON"), shown
+    fields: dict[str, Any] = {"content": content}
+    if depends_on:
+        fields["depends_on"] = [_within(session, one) for one in depends_on]
+    if criteria:
+        fields["acceptance_criteria"] = [_json(one) for one in criteria]
+    return json.dumps(fields), "command line"
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        what = f"{common.visible(text)[:80]!r} is not JSON"
+        raise malformed("--criterion", what, "expected an object such as {type, params}") from error
+
+
+def secrets_of(todos: Iterable[PlannedTodo]) -> tuple[str, ...]:
+    """The variables that the host's worker needs for them: their orders', and the keys of models."""
+    found: tuple[str, ...] = without_collecting("entrypoints.planning").variables(todo.order for todo in todos)
+    return (*found, *key_variables(common.settings().agents))
+
+
+async def create_session(lives: Lives, loaded: LoadedSession, who: Sender) -> bool:
+    """Open the session; False where there was one of that id. Raises `Unavailable`, `Refused` for a worker.
+
+    A session's file says how its todos are verified, and an agent writes no gate of its own (DESIGN 1.4).
+    """
+    if PARTIES[who.actor.role] == "worker":
+        await _refuse_worker(lives, loaded.id, who)
+    planning = without_collecting("entrypoints.planning")
+    store = without_collecting("entrypoints.stores").build_evidence(common.settings())
+    asked = planning.new_session(loaded, store, common.open_trail().store_id(), who.actor)
+    return await lives.open_session(asked, f"session {loaded.id}")
+
+
+async def _refuse_worker(lives: Lives, session: str, who: Sender) -> NoReturn:
+    """Recorded where there is such a session, which alone has a trail to record it in. Raises `Refused`."""
+    try:
+        await lives.session(session)
+    except Refused as error:
+        if error.code != "unknown_session":
+            raise
+        raise Refused(
+            "forbidden",
+            "a session's file says how its todos are verified: it is not for a worker to create one",
+            "ask a human to do it; to a session that is there a worker can add todos (countersign todo create)",
+        ) from error
+    await refuse_existing(lives, session, who)
+
+
+async def refuse_existing(lives: Lives, session: str, who: Sender) -> NoReturn:
+    """Have it recorded that somebody wanted another list of todos. Raises `Refused` (session_exists)."""
+    try:
+        await lives.ask_session(session, "replace", Replace(actor=who.actor, session=who.session))
+    except Refused as error:
+        if error.code != "unknown_session":
+            raise
+    raise Refused(
+        "session_exists",
+        f"there is, or was, a session {session}, and its list of todos is never replaced",
+        f"add to it (countersign todo create {session} ...), or give the file another id",
+    )
+
+
+def wait_until_created(trail: Trail, loaded: LoadedSession) -> None:
+    """Return when every todo is in the lists. Raises `Unavailable` when they do not come to be."""
+    wanted, seen, moved = len(loaded.todos), -1, time.monotonic()
+    while True:
+        began = time.monotonic()
+        state = trail.state(loaded.id)
+        if state.sessions and len(state.todos) >= wanted:
+            return
+        if len(state.todos) != seen:
+            seen, moved = len(state.todos), time.monotonic()
+        elif time.monotonic() - moved > STANDSTILL_SECONDS:
+            raise Unavailable(
+                Cause.SYSTEM_ERROR,
+                f"{seen} of {wanted} todos have been created, and for {STANDSTILL_SECONDS:g} s no other",
+                f"they come by themselves once a worker can go on: countersign session show {loaded.id}",
+            )
+        time.sleep(max(POLL_SECONDS, 2 * (time.monotonic() - began)))

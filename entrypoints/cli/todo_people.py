@@ -1,0 +1,186 @@
+"""`countersign todo note`, `edit`, `reorder`, `delete` and `subtask`: how people change what is to be done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from pydantic import JsonValue, ValidationError
+
+from adapters.config.problems import shown_as
+from adapters.config.text_file import read_text_file
+from adapters.config.yaml_document import parse
+from domain.acts.editing import edited_order, merged
+from domain.base import canonical_json
+from domain.errors import Malformed
+from domain.order import Order
+from domain.read_model import TodoView
+from domain.requests import AddNote, Delete, Edit, Reorder
+from entrypoints.cli import asking, common
+from entrypoints.cli.asking import As, Json, TodoName, malformed, sender_of
+from entrypoints.cli.planning import Content, Criteria, Ids, OrderFile, plan_todo
+from entrypoints.stores import build_evidence
+
+Version = Annotated[
+    int | None,
+    typer.Option("--expected-version", min=1, help="Refuse where it is no longer this one; default: the one read now."),
+]
+
+
+def note(
+    todo: TodoName,
+    text: Annotated[str, typer.Option("--text", "--content", help="What to write down.")],
+    *,
+    kind: Annotated[
+        Literal["feedback", "revision_request", "clarification"], typer.Option(help="What sort of note it is.")
+    ] = "feedback",
+    sender: As = None,
+    as_json: Json = False,
+) -> None:
+    """Write a note on a todo.
+
+    Example: countersign todo note release-7/wo-login --text "Ann knows the old code"
+    """
+    who = sender_of(sender, "unattributed")
+    request = AddNote(actor=who.actor, session=who.session, content=text, kind=kind)
+    asking.ask_todo(todo, "note", request, as_json=as_json)
+
+
+def edit(
+    todo: TodoName,
+    *,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="FIELD=YAML",
+            help="A field of the order, or of an object in it, and its new value; repeat it.",
+        ),
+    ] = None,
+    file: Annotated[Path | None, typer.Option(help="Fields of the order with their new values (YAML or JSON).")] = None,
+    expected_version: Version = None,
+    sender: As = None,
+    as_json: Json = False,
+) -> None:
+    """Change a todo's order. A claim that is being judged is judged anew.
+
+    Of an object only the fields that are named change, in --set "safeguards={todo_timeout: 7200}"
+    as in the example; a list is replaced as a whole.
+
+    Example: countersign todo edit release-7/wo-login --set safeguards.todo_timeout=7200 --expected-version 3
+    """
+    fields = _fields_of_file(file)
+    for text in changes or ():
+        fields = merged(fields, _field(text))
+    if not fields:
+        raise malformed("--set", "no change is named", "expected --set FIELD=YAML, or --file")
+    view = asking.find_todo(todo)
+    version = _version(view, expected_version)
+    _keep_order(view, fields)
+    who = sender_of(sender, "unattributed")
+    request = Edit(actor=who.actor, session=who.session, expected_version=version, changes=fields)
+    asking.ask_todo(f"{view.session}/{view.todo}", "edit", request, as_json=as_json)
+
+
+def reorder(
+    todo: TodoName,
+    to: Annotated[int, typer.Option("--to", min=0, help="Its place among its siblings, from 0.")],
+    *,
+    expected_version: Version = None,
+    sender: As = None,
+    as_json: Json = False,
+) -> None:
+    """Move a todo among its siblings.
+
+    Example: countersign todo reorder release-7/wo-login --to 0
+    """
+    view = asking.find_todo(todo)
+    who = sender_of(sender, "unattributed")
+    version = _version(view, expected_version)
+    request = Reorder(actor=who.actor, session=who.session, order_index=to, expected_version=version)
+    asking.ask_todo(f"{view.session}/{view.todo}", "reorder", request, as_json=as_json)
+
+
+def delete(
+    todo: TodoName,
+    *,
+    reason: Annotated[str, typer.Option(help="Why, for whoever reads the trail.")] = "",
+    expected_version: Version = None,
+    sender: As = None,
+    as_json: Json = False,
+) -> None:
+    """Cancel a todo. Its record stays, and its id is never used again.
+
+    Example: countersign todo delete release-7/wo-login --reason "done by the new library"
+    """
+    view = asking.find_todo(todo)
+    who = sender_of(sender, "unattributed")
+    request = Delete(
+        actor=who.actor, session=who.session, reason=reason, expected_version=_version(view, expected_version)
+    )
+    asking.ask_todo(f"{view.session}/{view.todo}", "delete", request, as_json=as_json)
+
+
+def subtask(
+    todo: TodoName,
+    *,
+    content: Content = None,
+    file: OrderFile = None,
+    depends_on: Ids = None,
+    criterion: Criteria = None,
+    sender: As = None,
+    as_json: Json = False,
+) -> None:
+    """Add a todo below another one, which is then not done before it is.
+
+    Example: countersign todo subtask release-7/wo-login --content "Write the migration"
+    """
+    view = asking.find_todo(todo)
+    who = sender_of(sender, "unattributed")
+    plan_todo(view.session, content, file, view.todo, depends_on, criterion, who, as_json=as_json)
+
+
+def _version(view: TodoView, expected: int | None) -> int:
+    if expected is not None:
+        return expected
+    common.err(f"{view.session}/{view.todo} is at version {view.version}")
+    return view.version
+
+
+def _field(text: str) -> dict[str, JsonValue]:
+    """`safeguards.todo_timeout=7200` as the objects that it means."""
+    name, equals, value = text.partition("=")
+    path = [part.strip() for part in name.split(".")]
+    if not (equals and all(path)):
+        raise malformed("--set", f"{common.visible(text)!r} names no field", "expected FIELD=YAML, or FIELD.FIELD=YAML")
+    document = parse(value, f"--set {common.visible(name)}", "a value")
+    if document.problems:
+        raise Malformed(document.problems)
+    changes = {path[-1]: document.data}
+    for part in reversed(path[:-1]):
+        changes = {part: changes}
+    return changes
+
+
+def _fields_of_file(file: Path | None) -> dict[str, JsonValue]:
+    if file is None:
+        return {}
+    shown = shown_as(file)
+    document = parse(read_text_file(file, shown, "fields of an order"), shown, "fields of an order")
+    if document.problems:
+        raise Malformed(document.problems)
+    if not isinstance(document.data, dict):
+        raise malformed("--file", "has no fields", "expected an object: fields of an order with their values")
+    return document.data
+
+
+def _keep_order(view: TodoView, changes: dict[str, JsonValue]) -> None:
+    """Store what the order will be, for those who read it by its digest; what is no order the todo refuses."""
+    store = common.open_evidence()
+    before = Order.model_validate_json(store.get(view.order_digest))
+    try:
+        after = edited_order(before, changes)
+    except ValidationError:
+        return
+    build_evidence(common.settings()).put(canonical_json(after.model_dump(mode="json")))

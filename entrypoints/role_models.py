@@ -1,0 +1,42 @@
+"""Whether the models that the settings choose can be asked at all: known price, readable script, a key. Asks none.
+
+What speaks to them is loaded only where a model is chosen.
+"""
+
+from __future__ import annotations
+
+from adapters.config.settings import Settings
+from domain.errors import Malformed, Problem
+from domain.order import Order
+from domain.roles.models import chosen, key_variables
+
+
+def problems_of(settings: Settings) -> tuple[Problem, ...]:
+    """All that is missing, keys too; nothing where no model is chosen."""
+    if not chosen(settings.agents):
+        return ()
+    from adapters.roles.providers import missing  # noqa: PLC0415 - for those who have a model
+
+    return missing(settings.agents, settings.project)
+
+
+def keys_not_set(settings: Settings) -> tuple[Problem, ...]:
+    """Of the problems those that another environment would not have."""
+    variables = key_variables(settings.agents)
+    return tuple(problem for problem in problems_of(settings) if problem.field in variables)
+
+
+def require_models(settings: Settings) -> None:
+    """Refuse models that no environment could ask, or whose cost nobody knows. Raises `Malformed`.
+
+    A key that is not set is none of it: people act on todos from shells that have none, and a pass says it.
+    """
+    missing = keys_not_set(settings)
+    if refused := [problem for problem in problems_of(settings) if problem not in missing]:
+        raise Malformed(refused)
+
+
+def require_keys(settings: Settings, order: Order) -> None:
+    """Refuse to begin a round of `order` where it would ask a model whose key is not set. Raises `Malformed`."""
+    if order.verification.asks_auditor and (missing := keys_not_set(settings)):
+        raise Malformed(missing)

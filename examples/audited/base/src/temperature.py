@@ -1,0 +1,7 @@
+ABSOLUTE_ZERO = -273.15
+
+
+def to_fahrenheit(celsius: float) -> float:
+    if celsius < ABSOLUTE_ZERO:
+        raise ValueError(f"{celsius} is below absolute zero")
+    return celsius * 9 / 5 + 32

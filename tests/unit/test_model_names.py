@@ -1,0 +1,114 @@
+"""What a name of the configuration means, what is missing for it, and that nothing is loaded before it is needed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.roles.providers import NO_KEY, asked, known, missing
+from domain.errors import Malformed
+from domain.roles.agents import Agents
+from tests.fakes.model_passes import a_pass
+
+ROOT = Path(__file__).resolve().parents[2]
+OUTSIDE = ("domain", "workflows", "activities", "entrypoints", "adapters", "worker.py")
+LIBRARIES = ("pydantic_ai", "openai", "anthropic", "genai_prices")
+
+
+def agents(model: str | None, **more: Any) -> Agents:
+    return Agents.model_validate({"model": model, **more})
+
+
+LOCAL = {"local": {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:8000/v1"}}
+
+
+def test_a_name_is_an_entry_a_provider_s_model_or_a_script(tmp_path: Path) -> None:
+    table = agents(None, models=LOCAL)
+    assert known(table, "local").entry == table.models["local"]
+    sold = known(table, "anthropic:claude-x").entry
+    assert sold is not None
+    assert (sold.provider, sold.model, sold.base_url) == ("anthropic", "claude-x", None)
+    assert known(table, "script:turns.yaml", tmp_path).script == tmp_path / "turns.yaml"
+    assert known(table, "script:/turns.yaml", tmp_path).script == Path("/turns.yaml")
+
+
+@pytest.mark.parametrize("name", ["gpt-4o", "openia:gpt-4o", "openai:", "script:", "other"])
+def test_a_name_that_means_nothing_is_refused(name: str) -> None:
+    with pytest.raises(Malformed, match="is no model, expected openai:NAME, anthropic:NAME, script:FILE or the name"):
+        known(agents(None, models=LOCAL), name)
+
+
+def test_a_pass_asks_its_role_s_models_in_their_order() -> None:
+    role = {"model": "openai:b", "fallbacks": ["openai:c", "openai:b"]}
+    assert asked(agents("openai:a"), a_pass()) == ("openai:a",)
+    assert asked(agents("openai:a", auditor=role), a_pass()) == ("openai:b", "openai:c")
+    assert asked(agents("openai:a", auditor=role), a_pass(model="openai:d")) == ("openai:d",)
+    assert asked(agents(None), a_pass()) == ()
+
+
+def test_keys_are_looked_for_where_they_belong() -> None:
+    table = agents(None, models=LOCAL)
+    environment = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "l"}
+    assert known(table, "openai:gpt-4o").key(environment) == "k"
+    assert known(table, "anthropic:x").key(environment) == "l"
+    assert known(table, "local").key(environment) == NO_KEY
+    assert known(table, "script:x").key({}) == NO_KEY
+
+
+def said(table: Agents, root: Path, **environment: str) -> list[str]:
+    return [str(problem) for problem in missing(table, root, environment)]
+
+
+def test_nothing_is_missing_where_no_model_is_configured(tmp_path: Path) -> None:
+    assert said(agents(None, models=LOCAL), tmp_path) == []
+
+
+def test_what_is_missing_is_told_once_with_what_would_help(tmp_path: Path) -> None:
+    assert said(agents("openai:gpt-4o"), tmp_path, OPENAI_API_KEY="k") == []
+    fallbacks = ["openai:gpt-4o", "openai:unheard-of", "local", "script:none.yaml", "what"]
+    problems = said(agents("openai:gpt-4o", models=LOCAL, auditor={"fallbacks": fallbacks}), tmp_path)
+    assert problems == [
+        "environment:1: OPENAI_API_KEY: is not set, expected the key of 'openai:gpt-4o'",
+        "countersign.toml:1: agents.models: 'openai:unheard-of' has no known price, expected an entry with provider ="
+        ' "openai", model = "unheard-of" and price = {input = DOLLARS, output = DOLLARS}, for a million tokens each',
+        "environment:1: OPENAI_API_KEY: is not set, expected the key of 'openai:unheard-of'",
+        "countersign.toml:1: agents.models.local.price: is missing, and the library knows none, expected price ="
+        " {input = DOLLARS, output = DOLLARS}, for a million tokens each",
+        f"{tmp_path}/none.yaml:1: file: does not exist, expected a file with a list of turns in YAML or JSON",
+        "countersign.toml:1: agents: 'what' is no model, expected openai:NAME, anthropic:NAME, script:FILE or the name"
+        " of an entry of [agents.models]",
+    ]
+
+
+def loading(source: str) -> set[str]:
+    """The libraries of models that a module names, wherever in it."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add((node.module or "").partition(".")[0])
+    return names & set(LIBRARIES)
+
+
+def test_only_the_roles_adapter_knows_libraries_of_models() -> None:
+    files = [
+        path for name in OUTSIDE for path in ([ROOT / name] if name.endswith(".py") else (ROOT / name).rglob("*.py"))
+    ]
+    others = [path for path in files if not path.is_relative_to(ROOT / "adapters" / "roles")]
+    assert len(others) > 100
+    assert [path for path in others if loading(path.read_text())] == []
+    assert loading("def f():\n    from pydantic_ai.models import Model") == {"pydantic_ai"}
+
+
+def test_no_library_is_loaded_before_a_model_is_asked() -> None:
+    loads = "import sys, adapters.roles.runtime, adapters.roles.providers, adapters.roles.prices, activities.roles"
+    shows = f"print([name for name in {LIBRARIES} if name in sys.modules])"
+    command = [sys.executable, "-c", f"{loads}; import entrypoints.cli.app, entrypoints.host; {shows}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.returncode) == ("[]", 0), done.stderr
