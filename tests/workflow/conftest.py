@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import pytest
 from pydantic import JsonValue
@@ -22,6 +23,7 @@ from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
 from activities.snapshot import SnapshotActivities
 from activities.trail import TrailActivities
+from adapters.todos import temporal
 from domain.base import canonical_json
 from domain.checks import Item, Observation, Outcome
 from domain.criteria import CRITERION_TYPES
@@ -48,6 +50,7 @@ from entrypoints.temporal_binary import server_binary
 from tests.fakes.evidence import MemoryStore
 from tests.fakes.trail import MemoryTrail
 from tests.workflow.scripted_role import Sayings, ScriptedRole
+from workflows import options
 from workflows.options import ROLES_QUEUE, SANDBOX_QUEUE, SEARCH_ATTRIBUTES, WORKFLOWS_QUEUE, workspace_queue
 from workflows.verification import VerificationWorkflow
 
@@ -57,11 +60,15 @@ FAILED = Finding(outcome=Outcome.FAILED, code="exit_code", text="exit code 1, ex
 BASE = "b" * 64
 NOTHING_TO_UNDO = ProbeTrees(why="nothing to undo")
 Said = Finding | Exception
+TOGETHER_SECONDS = 30.0
 
 
 @dataclass
 class Script:
-    """What each port answers, and what was asked. A list is answered one after the other, its last one for ever."""
+    """What each port answers, and what was asked. A list is answered one after the other, its last one for ever.
+
+    A check takes its `seconds`, and ends no sooner than so many have run `together` and what it is `held` by is set.
+    """
 
     freeze: list[Exception] = field(default_factory=list)
     prepare: list[Exception] = field(default_factory=list)
@@ -83,6 +90,8 @@ class Script:
     probed: dict[tuple[str, str], Finding] = field(default_factory=dict)
     items: dict[str, list[Said]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    together: int = 0
+    held: dict[str, asyncio.Event] = field(default_factory=dict)
     auditor: Sayings = field(default_factory=Sayings)
     ran: list[str] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
@@ -95,6 +104,14 @@ class Script:
         """Wait until the item's check has begun."""
         async with self.began:
             await self.began.wait_for(lambda: item in self.ran)
+
+    async def may_end(self, item: str) -> None:
+        """Wait until the item's check may end. What is to run at once and does not is found by whoever counts it."""
+        if item in self.held:
+            await self.held[item].wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TOGETHER_SECONDS), self.began:
+                await self.began.wait_for(lambda: self.most_at_once >= self.together)
 
 
 class ScriptedPorts:
@@ -189,13 +206,14 @@ class ScriptedPorts:
             return script.probed[context.tree, item.id]
         script.contexts.append(context)
         script.limits[item.id] = item.criterion.timeout
-        async with script.began:
-            script.ran.append(item.id)
-            script.began.notify_all()
         script.running += 1
         script.most_at_once = max(script.most_at_once, script.running)
         try:
+            async with script.began:
+                script.ran.append(item.id)
+                script.began.notify_all()
             await asyncio.sleep(script.seconds.get(item.id, 0.05))
+            await script.may_end(item.id)
         except asyncio.CancelledError:
             script.cancelled.append(item.id)
             raise
@@ -262,6 +280,26 @@ async def start_server(*settings: str) -> WorkflowEnvironment:
     )
 
 
+PATIENCE = timedelta(minutes=4)
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No activity that is under way is given up, and no word goes unheard, because these processes stand still.
+
+    What has to run out of its time is set short by the test that is about it.
+    """
+    monkeypatch.setattr(options, "HEARTBEAT", PATIENCE)
+    for one in (getattr(options, name) for name in dir(options) if name.isupper()):
+        if isinstance(one, dict) and "start_to_close_timeout" in one:
+            monkeypatch.setitem(one, "start_to_close_timeout", max(one["start_to_close_timeout"], PATIENCE))
+            if "heartbeat_timeout" in one:
+                monkeypatch.setitem(one, "heartbeat_timeout", PATIENCE)
+    monkeypatch.setattr(options, "HEARD_SECONDS", 200.0)
+    monkeypatch.setattr(options, "ASKED_SECONDS", 100.0)
+    monkeypatch.setattr(temporal, "RPC", PATIENCE)
+
+
 @pytest.fixture(scope="session")
 async def server() -> AsyncIterator[WorkflowEnvironment]:
     """One server for all tests of workflows."""
@@ -316,6 +354,7 @@ async def working(
                 workflows=[VerificationWorkflow] if queue == WORKFLOWS_QUEUE else [],
                 activities=activities,
                 activity_executor=executor,
+                max_heartbeat_throttle_interval=timedelta(seconds=0.1),  # an activity learns of its end by its beats
             )
             for queue, activities in queues.items()
         ]

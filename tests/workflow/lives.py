@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -33,7 +34,7 @@ from domain.status import SessionStatus
 from domain.todo import Gate, Todo
 from tests.fakes.evidence import MemoryStore
 from tests.workflow import conftest
-from tests.workflow.asking import answer_of
+from tests.workflow.asking import answer_of, told_by
 from tests.workflow.conftest import StrictTrail, order_of
 from tests.workflow.scripted import Plan, ScriptedRound, ScriptedSession
 from tests.workflow.scripted_role import Sayings
@@ -45,6 +46,9 @@ from workflows.verification import VerificationWorkflow
 ENDS_SECONDS = 60.0
 """A todo that never ends is what is found: one task that the server gave to the worker of the test before comes again
 after ten seconds, and so may the next."""
+
+UNTIL_SECONDS = 60.0
+"""Something that never comes is what is found: a task that was lost while a process stood still comes again."""
 
 WORKER = Actor(role="worker", identity="bot")
 ANN = Actor(role="unattributed", identity="ann")
@@ -165,8 +169,7 @@ class Life:
     async def state(self) -> Todo:
         """What it knows."""
         handle: WorkflowHandle[Any, Any] = self.client.get_workflow_handle(self.todo.workflow_id)
-        found: Todo = await handle.query(TodoWorkflow.state)
-        return found
+        return await told_by(handle, TodoWorkflow.state)
 
     async def becomes(self, status: str, review: str | None = None) -> Todo:
         """Wait until it stands there."""
@@ -197,7 +200,7 @@ class Life:
 
     async def reports(self) -> list[TodoReport]:
         """What the session was told."""
-        return await self.session.query(ScriptedSession.reports)
+        return await told_by(self.session, ScriptedSession.reports)
 
     async def told(self, **fields: object) -> TodoReport:
         """Wait until the session's last report has these."""
@@ -241,7 +244,7 @@ class Life:
 
     async def replayed(self) -> None:
         """Every run's history leads to the same commands again."""
-        replayer = Replayer(workflows=[TodoWorkflow], data_converter=self.client.data_converter)
+        replayer = Replayer(workflows=[TodoWorkflow], data_converter=self.client.data_converter, debug_mode=True)
         run: str | None = self.handle.first_execution_run_id
         while run:
             history = await self.client.get_workflow_handle(self.todo.workflow_id, run_id=run).fetch_history()
@@ -253,11 +256,11 @@ class Life:
 
 async def until(true: Callable[[], Awaitable[bool]]) -> None:
     """Wait until it is true."""
-    for _ in range(1000):
-        if await true():
-            return
+    deadline = time.monotonic() + UNTIL_SECONDS
+    while not await true():
+        if time.monotonic() > deadline:
+            raise AssertionError("it never was")
         await asyncio.sleep(0.02)
-    raise AssertionError("it never was")
 
 
 async def terminated(*left: WorkflowHandle[Any, Any]) -> None:

@@ -26,7 +26,7 @@ from domain.session import SESSION_TIMEOUT, Session
 from domain.status import TodoStatus
 from domain.todo import Gate, workflow_id_of
 from tests.fakes.evidence import MemoryStore
-from tests.workflow.asking import answer_of
+from tests.workflow.asking import answer_of, told_by
 from tests.workflow.conftest import StrictTrail, order_of
 from tests.workflow.lives import Outside, Script, terminated, until
 from tests.workflow.scripted import ScriptedRound
@@ -68,11 +68,11 @@ class Sitting:
 
     async def state(self) -> Session:
         """What it knows."""
-        return await self.handle.query(SessionWorkflow.state)
+        return await told_by(self.handle, SessionWorkflow.state)
 
     async def gates(self, todo: str) -> list[Gate]:
         """What it told a todo."""
-        return await self.todo(todo).query(ScriptedTodo.gates)
+        return await told_by(self.todo(todo), ScriptedTodo.gates)
 
     async def reports(self, todo: str, status: str, trigger: str = "") -> int:
         """A todo reports it, whether the session has heard it yet or not; the report's number."""
@@ -138,7 +138,10 @@ class Sitting:
         """Every run's history leads to the same commands again."""
         runner = UnsandboxedWorkflowRunner() if self.patched else SandboxedWorkflowRunner()
         replayer = Replayer(
-            workflows=[SessionWorkflow], data_converter=self.client.data_converter, workflow_runner=runner
+            workflows=[SessionWorkflow],
+            data_converter=self.client.data_converter,
+            workflow_runner=runner,
+            debug_mode=True,
         )
         for run in await self.runs():
             history = await self.client.get_workflow_handle(f"session/{self.id}", run_id=run).fetch_history()

@@ -92,7 +92,7 @@ def worker_on(client: Client, engine: Mortal, store: MemoryStore) -> AbstractAsy
             activities=activities,
             interceptors=[watch],
             max_concurrent_activities=AT_ONCE,
-            graceful_shutdown_timeout=timedelta(seconds=5),
+            graceful_shutdown_timeout=timedelta(seconds=60),
         )
 
     return watch.polling(make)
@@ -105,7 +105,7 @@ async def another(client: Client) -> Client:
 
 
 async def until(what: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not what():  # noqa: ASYNC110 - what is waited for is no event of ours
             await asyncio.sleep(0.01)
 

@@ -13,6 +13,7 @@ from domain.messages import RoundRecord, RoundResult
 from domain.order import Order
 from domain.read_model import RoundView, TodoView, fold
 from domain.scope import Violation
+from tests.workflow.asking import told_by
 from tests.workflow.conftest import FAILED, House, order_of
 from workflows.options import WORKFLOWS_QUEUE
 from workflows.verification import VerificationWorkflow
@@ -31,7 +32,7 @@ async def same_by_both(house: House, handle: WorkflowHandle[VerificationWorkflow
     """The round by the workflow's own memory, held against the one that its rows give."""
     by_rows = fold(house.trail.rows())
     (told,) = by_rows.rounds
-    assert await handle.query(VerificationWorkflow.state) == told
+    assert await told_by(handle, VerificationWorkflow.state) == told
     assert house.trail.state() == by_rows
     return told
 
@@ -85,7 +86,7 @@ async def test_rows_and_workflow_agree(
 
 
 async def test_while_it_runs_and_when_it_is_cancelled_they_agree(house: House) -> None:
-    house.script.seconds = {"tests": 30.0}
+    house.script.seconds = {"tests": 300.0}
     handle = await start(house, order_of("wo-cancel", verification=CHECKED))
     async with house.script.began:
         await house.script.began.wait_for(lambda: bool(house.script.ran))

@@ -9,7 +9,7 @@ from temporalio.testing import WorkflowEnvironment
 from domain.decision import RoundOutcome
 from domain.requests import Answer, Create, MakeClaim, Pause, Reject, Request, Resume, Return, Start
 from domain.todo import Todo
-from tests.workflow.asking import answer_of
+from tests.workflow.asking import answer_of, told_by
 from tests.workflow.lives import Script, claim_of, until
 from tests.workflow.scripted import Plan
 from tests.workflow.sittings import ANN, BOT, Sitting, sitting, todo
@@ -26,16 +26,18 @@ def _todo(s: Sitting, one: str) -> Any:
 
 async def becomes(s: Sitting, one: str, status: str) -> Todo:
     async def stands() -> bool:
-        found: Todo = await _todo(s, one).query(TodoWorkflow.state)
-        return found.status == status
+        return (await state(s, one)).status == status
 
     await until(stands)
-    found: Todo = await _todo(s, one).query(TodoWorkflow.state)
-    return found
+    return await state(s, one)
+
+
+async def state(s: Sitting, one: str) -> Todo:
+    return await told_by(_todo(s, one), TodoWorkflow.state)
 
 
 async def verified(s: Sitting, one: str, said: str = "wrote it") -> None:
-    if (await _todo(s, one).query(TodoWorkflow.state)).status == "pending":
+    if (await state(s, one)).status == "pending":
         assert (await ask(s, one, "start", Start(actor=BOT))).refused is None
     answer = await ask(s, one, "claim", MakeClaim(actor=BOT, claim=claim_of(f"{said} for {one}")))
     assert answer.refused is None, answer.refused

@@ -14,6 +14,7 @@ from domain.life import SessionInput
 from domain.requests import Create, Drive, Pause, Replace, Resume, Stop
 from domain.status import SessionStatus, TodoStatus
 from domain.terms import terms_of
+from tests.workflow.asking import told_by
 from tests.workflow.lives import until
 from tests.workflow.scripted_todo import ScriptedTodo
 from tests.workflow.sittings import ANN, BOT, sitting, todo
@@ -35,7 +36,7 @@ async def test_it_begins_with_one_row_and_its_todos_know_how_things_stand(server
         assert (await s.gates("b"))[0].waits_for == ("a",)
         assert (await s.gates("p"))[0].open_children == ("c",)
         assert [gate.number for gate in await s.gates("a")] == [0], "an open gate is not worth a word"
-        asked = await s.todo("c").query(ScriptedTodo.begun_with)
+        asked = await told_by(s.todo("c"), ScriptedTodo.begun_with)
         assert asked.siblings == 4
         begun = asked.todo
         assert (begun.parent, begun.order_index, begun.clock.limit, begun.host) == ("p", 3, 3600.0, "here")

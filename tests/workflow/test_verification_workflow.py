@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -17,6 +18,7 @@ from domain.order import Order
 from domain.ports import Finding
 from domain.report import Report
 from domain.scope import Violation
+from tests.workflow.asking import told_by
 from tests.workflow.conftest import BASE, FAILED, PASSED, House, order_of
 from workflows.options import WORKFLOWS_QUEUE
 from workflows.verification import VerificationWorkflow
@@ -88,11 +90,12 @@ async def test_the_next_attempt_is_told_the_last_fifty_lines_though_fewer_travel
 
 async def test_parallel_checks_run_at_once_and_sequential_ones_in_order(house: House) -> None:
     names = ("c", "a", "b")
-    house.script.seconds = dict.fromkeys(names, 0.4)
+    house.script.together = 3
     await decide(house, order_of("wo-parallel", verification=checks(*names)))
     assert house.script.most_at_once == 3
     house.script.ran.clear()
-    house.script.most_at_once = 0
+    house.script.most_at_once = house.script.together = 0
+    house.script.seconds = dict.fromkeys(names, 0.4)
     await decide(house, order_of("wo-sequence", verification=checks(*names, mode="sequence")))
     assert (house.script.ran, house.script.most_at_once) == (["c", "a", "b"], 1)
 
@@ -166,7 +169,7 @@ async def test_what_no_machine_can_tell_needs_a_human(house: House, criterion: J
 
 
 async def test_a_cancelled_round_decides_nothing_and_says_so(house: House) -> None:
-    house.script.seconds = {"tests": 60.0}
+    house.script.seconds = {"tests": 300.0}
     request = house.round(order_of("wo-cancel", verification=checks("tests")))
     handle = await house.client.start_workflow(
         VerificationWorkflow.run, request, id=request.workflow_id, task_queue=WORKFLOWS_QUEUE
@@ -193,16 +196,17 @@ async def test_a_worker_with_another_trail_is_found_out(house: House) -> None:
 
 
 async def test_progress_can_be_asked_while_it_runs_and_afterwards(house: House) -> None:
-    house.script.seconds = {"tests": 1.0}
+    house.script.held = {"tests": asyncio.Event()}
     request = house.round(order_of("wo-progress", verification=checks("tests")))
     handle = await house.client.start_workflow(
         VerificationWorkflow.run, request, id=request.workflow_id, task_queue=WORKFLOWS_QUEUE
     )
     await house.script.runs("tests")
-    during = {step.id: step.status for step in (await handle.query(VerificationWorkflow.progress)).steps}
+    during = {step.id: step.status for step in (await told_by(handle, VerificationWorkflow.progress)).steps}
     assert (during["tests"], during["decide"]) == ("running", "waiting")
+    house.script.held["tests"].set()
     await handle.result()
-    after = {step.id: step.status for step in (await handle.query(VerificationWorkflow.progress)).steps}
+    after = {step.id: step.status for step in (await told_by(handle, VerificationWorkflow.progress)).steps}
     assert (after["tests"], after["decide"]) == ("passed", "passed")
 
 
