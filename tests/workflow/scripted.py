@@ -48,7 +48,7 @@ class ScriptedRound:
     async def run(self, request: RoundInput) -> RoundResult:
         """Ask for the plan, and keep to it."""
         plan: Plan = await workflow.execute_activity(
-            "script.round", request, result_type=Plan, start_to_close_timeout=timedelta(seconds=10)
+            "script.round", request, result_type=Plan, start_to_close_timeout=timedelta(minutes=4)
         )
         if plan.breaks:
             raise ApplicationError("it broke", non_retryable=True)
@@ -97,6 +97,7 @@ class ScriptedSession:
         self._words: dict[str, Gate] = {}
         self._standing: dict[str, TodoStatus] = {}
         self._number = 0
+        self._hushed = False
         self._over = False
 
     @workflow.run
@@ -122,6 +123,7 @@ class ScriptedSession:
     async def say(self, todo: str, gate: Gate) -> None:
         """Say that from now on."""
         self._words[todo] = gate
+        self._hushed = False
         await self._tell(todo)
 
     @workflow.signal(name="mean")
@@ -129,12 +131,19 @@ class ScriptedSession:
         """The same, but only when asked."""
         self._words[todo] = gate
 
+    @workflow.signal(name="hush")
+    def hush(self) -> None:
+        """Hear everything, and answer nothing before it is told to `say` something."""
+        self._hushed = True
+
     @workflow.signal(name="end")
     def end(self) -> None:
         """It is over."""
         self._over = True
 
     async def _tell(self, todo: str) -> None:
+        if self._hushed:
+            return
         self._number += 1
         heard = max((report.number for report in self._reports if report.todo == todo), default=0)
         word = self._words.get(todo, Gate()).model_copy(update={"number": self._number, "heard": heard})

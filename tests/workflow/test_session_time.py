@@ -24,9 +24,9 @@ async def test_after_a_day_what_is_unfinished_is_told_also_while_paused(server: 
     async with sitting(server, todo("a"), todo("b")) as s:
         await s.becomes("a", "verified")
         await s.ask("pause", Pause(actor=ANN))
-        await s.passes(DAY - 60)
+        await s.passes(DAY - 600)
         assert (await s.state()).status is SessionStatus.PAUSED
-        await s.passes(60)
+        await s.passes(600)
         await s.told("b", status=SessionStatus.TIMED_OUT)
         (row,) = s.rows("session_timed_out")
         assert row.payload == {"timeout": DAY, "unfinished": ["b"]}
@@ -36,14 +36,14 @@ async def test_after_a_day_what_is_unfinished_is_told_also_while_paused(server: 
 
 
 async def test_what_is_completed_has_no_time_to_run_out(server: WorkflowEnvironment) -> None:
-    async with sitting(server, todo("a"), seconds=100) as s:
+    async with sitting(server, todo("a"), seconds=1000) as s:
         await s.becomes("a", "verified")
-        await s.passes(200)
+        await s.passes(2000)
         assert (await s.state()).status is SessionStatus.COMPLETED
         assert (await s.becomes("a", "in_progress")).status is SessionStatus.RUNNING
-        await s.passes(90)
+        await s.passes(500)
         assert (await s.state()).status is SessionStatus.RUNNING
-        await s.passes(11)
+        await s.passes(501)
         await s.is_("timed_out")
 
 
