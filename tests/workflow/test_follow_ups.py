@@ -73,7 +73,9 @@ async def test_three_questions_are_answered_and_then_there_is_a_verdict(server: 
         assert todo.admitted is not None
         assert len(todo.admitted.evidence) == 4, "what was answered belongs to the claim"
         round = life.client.get_workflow_handle(f"round/{todo.session}/wo-1/1")
-        replayer = Replayer(workflows=[VerificationWorkflow], data_converter=life.client.data_converter)
+        replayer = Replayer(
+            workflows=[VerificationWorkflow], data_converter=life.client.data_converter, debug_mode=True
+        )
         assert (await replayer.replay_workflow(await round.fetch_history())).replay_failure is None
 
 
@@ -136,7 +138,7 @@ async def test_a_human_who_decides_meanwhile_ends_the_round(server: WorkflowEnvi
 
 
 async def test_a_pass_that_nobody_waits_for_any_more_is_ended(server: WorkflowEnvironment) -> None:
-    said = Sayings([APPROVED], seconds=60.0)
+    said = Sayings([APPROVED], seconds=300.0)
     allowed = {"direct_approval_allowed": True}
     async with living(server, audited=said, verification=CHECKED, override_policy=allowed) as life:
         await claimed(life)
@@ -165,15 +167,34 @@ async def test_a_worker_command_answers(server: WorkflowEnvironment) -> None:
         assert said.asked[-1].answers[0].answer == "the last one"
 
 
+BROKEN = worked(problems=("answer: is no JSON",))
+
+
 async def test_a_worker_command_that_cannot_answer_is_silent_and_no_more(server: WorkflowEnvironment) -> None:
     said = Sayings([LOOKED, asking("which test?"), APPROVED])
-    limits = {"follow_up_timeout": 6.0}  # three tries have to fit into it
+    limits = {"follow_up_timeout": 2.0}
     async with living(server, audited=said, verification=CHECKED, worker=COMMAND, safeguards=limits) as life:
-        broken = worked(problems=("answer: is no JSON",))
-        life.script.works = [worked(claim_of("did it")), broken, broken, broken]
+        life.script.works = [worked(claim_of("did it")), BROKEN, BROKEN, BROKEN]
         await life.session.signal("mean", args=["wo-1", Gate(turn=True)])
         await life.says(Gate(turn=True))
         todo = await life.becomes("verified", "approved")
-        assert [work.drive for work in life.script.worked] == [1, 2, 3, 4]
         assert (todo.refused_drives, life.rows("escalated")) == (0, [])
         assert dialogue(life)[1:] == [("follow_up_expired", 1, "system")]
+
+
+async def test_a_worker_command_that_cannot_answer_is_started_three_times(server: WorkflowEnvironment) -> None:
+    said = Sayings([LOOKED, asking("which test?"), APPROVED])
+    async with living(server, audited=said, verification=CHECKED, worker=COMMAND) as life:
+        life.script.works = [worked(claim_of("did it")), BROKEN, BROKEN, BROKEN]
+        await life.session.signal("mean", args=["wo-1", Gate(turn=True)])
+        await life.says(Gate(turn=True))
+
+        async def given_up() -> bool:
+            return (await life.state()).refused_drives == 3
+
+        await until(given_up)
+        assert (await answers(life, 1)).refused is None, "the question is open to others"
+        todo = await life.becomes("verified", "approved")
+        assert [work.drive for work in life.script.worked] == [1, 2, 3, 4]
+        assert (todo.refused_drives, life.rows("escalated")) == (0, [])
+        assert dialogue(life)[1:] == [("follow_up_answered", 1, "worker:bot")]
