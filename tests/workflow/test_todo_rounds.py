@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
+from domain.acts import rounds
 from domain.decision import RoundOutcome
 from domain.requests import Edit, Reject
 from domain.todo import Gate
@@ -81,7 +82,10 @@ async def test_what_could_not_run_is_tried_again_and_then_escalated(server: Work
         assert [asked.inconclusive for asked in life.script.asked] == [0, 1, 2, 3]
 
 
-async def test_a_paused_session_keeps_another_try_waiting(server: WorkflowEnvironment) -> None:
+async def test_a_paused_session_keeps_another_try_waiting(
+    server: WorkflowEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rounds, "FIRST_RETRY", 300.0)  # long enough for the pause to come before it
     async with living(server) as life:
         life.script.rounds = [UNKNOWN]
         await life.started()
