@@ -84,7 +84,9 @@ def test_what_was_recorded_came_to_what_it_should_and_replays(path: Path) -> Non
     result = RESULTS[path.stem]
     assert told(history).line == result or (result[:4] == "... " and told(history).line.endswith(result[4:]))
     replayer = Replayer(
-        workflows=[SessionWorkflow, TodoWorkflow, VerificationWorkflow], data_converter=pydantic_data_converter
+        workflows=[SessionWorkflow, TodoWorkflow, VerificationWorkflow],
+        data_converter=pydantic_data_converter,
+        debug_mode=True,  # without it what waits two seconds for a processor is taken for a deadlock, and fails
     )
     assert asyncio.run(replayer.replay_workflow(history)).replay_failure is None
 
@@ -101,7 +103,10 @@ def test_a_workflow_that_is_made_anew_imports_nothing(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(TodoWorkflow, "__init__", counted)
     replayer = Replayer(
-        workflows=[TodoWorkflow], data_converter=pydantic_data_converter, workflow_runner=host.workflow_runner()
+        workflows=[TodoWorkflow],
+        data_converter=pydantic_data_converter,
+        workflow_runner=host.workflow_runner(),
+        debug_mode=True,
     )
     path = next(path for path in HISTORIES if path.stem == "todo_verified")
     assert asyncio.run(replayer.replay_workflow(history_of(path))).replay_failure is None

@@ -27,7 +27,7 @@ from domain.requests import (
     Stop,
 )
 from domain.todo import Todo, workflow_id_of
-from tests.workflow.asking import answer_of
+from tests.workflow.asking import answer_of, told_by
 from tests.workflow.lives import Script, claim_of, living, until
 from tests.workflow.scripted import Plan
 from tests.workflow.scripted_role import APPROVED, LOOKED, Sayings, asking
@@ -192,7 +192,7 @@ async def _kept(s: Sitting, *todos: str, session: str = "") -> Histories:
 
 async def _claimed(s: Sitting, name: str, leads_to: str) -> None:
     """Start it if it was not, claim something that is new, and wait for what that comes to."""
-    stands: Todo = await _handle(s, name).query(TodoWorkflow.state)
+    stands = await told_by(_handle(s, name), TodoWorkflow.state)
     if stands.status == "pending":
         await _ask(s, name, "start", Start(actor=BOT))
     await _ask(s, name, "claim", MakeClaim(actor=BOT, claim=claim_of(f"wrote part {stands.attempt + 1} of {name}")))
@@ -206,8 +206,7 @@ async def _ask(s: Sitting, name: str, command: str, request: Request) -> None:
 
 async def _stands(s: Sitting, name: str, status: str) -> None:
     async def is_so() -> bool:
-        found: Todo = await _handle(s, name).query(TodoWorkflow.state)
-        return found.status == status
+        return (await told_by(_handle(s, name), TodoWorkflow.state)).status == status
 
     await until(is_so)
 
