@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
 from adapters.trail import SqlTrail
@@ -19,6 +20,9 @@ from domain.read_model import State
 from domain.status import TodoStatus
 from tests.fakes.trail import Memory, MemoryTrail
 from tests.postgres import Cluster
+
+BUSY_SECONDS = 120.0
+"""How long an append may wait for others: one that is slow, or stands still with a lock, is no trouble of the trail."""
 
 NOON = datetime(2026, 1, 15, 12, 0, 0, 123456, tzinfo=UTC)
 
@@ -46,7 +50,7 @@ class SqlitePlace:
         self.folder, self.closing = folder, closing
 
     def open(self) -> SqlTrail:
-        trail = SqlTrail(f"sqlite:///{self.folder}/trail.db", self.folder / "heads.jsonl")
+        trail = SqlTrail(f"sqlite:///{self.folder}/trail.db", self.folder / "heads.jsonl", BUSY_SECONDS)
         self.closing.callback(trail.close)
         return trail
 
@@ -71,7 +75,7 @@ class PostgresqlPlace:
         closing.callback(cluster.drop_database, self.name)
 
     def open(self) -> SqlTrail:
-        trail = SqlTrail(self.url, self.folder / "heads.jsonl")
+        trail = SqlTrail(self.url, self.folder / "heads.jsonl", BUSY_SECONDS)
         self.closing.callback(trail.close)
         return trail
 
@@ -114,6 +118,9 @@ def entry(ordinal: int, workflow_id: str = "round/local/wo-a/1", **fields: Any) 
     }
     return TrailEntry(workflow_id=workflow_id, ordinal=ordinal, **given_or_usual)
 
+
+OF_A_TRAIL = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
+"""What Hypothesis is not to mind: one trail for all examples; and, as everywhere, how slow the machine is."""
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

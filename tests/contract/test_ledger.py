@@ -41,7 +41,7 @@ class SqlPlace:
         self.url, self.closing, self.execute = url, closing_later, execute
 
     def open(self) -> SqlLedger:
-        ledger = SqlLedger(self.url, busy_timeout=30)
+        ledger = SqlLedger(self.url, busy_timeout=120)
         self.closing.callback(ledger.close)
         return ledger
 
@@ -251,7 +251,7 @@ def test_threads_together_pass_no_cap(place: Place, session: str) -> None:
     def reserve(name: str) -> None:
         opened = place.open()
         for time in range(TIMES):
-            both.wait(10)
+            both.wait(120)
             if opened.reserve(wanted(session, f"{name}/{time}", 10, todo=str(time)), ROOM_FOR_ONE) is None:
                 granted.append(str(time))
 
@@ -268,7 +268,7 @@ import sys
 from adapters.ledger import SqlLedger
 from domain.roles.spending import CapsInMicros, Reservation
 url, session, name = sys.argv[1:]
-ledger = SqlLedger(url, busy_timeout=30)
+ledger = SqlLedger(url, busy_timeout=120)
 print("ready", flush=True)
 for line in sys.stdin:
     todo = line.strip()

@@ -10,13 +10,13 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.errors import Cause, Unavailable
 from domain.events import Actor, RowFilter, TrailEntry, TrailRow
 from domain.ports import Trail
-from tests.trails import NAMES, NOON, TEXTS, Place, entry
+from tests.trails import NAMES, NOON, OF_A_TRAIL, TEXTS, Place, entry
 
 
 def as_entry(row: TrailRow) -> TrailEntry:
@@ -324,7 +324,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=OF_A_TRAIL)
 @given(
     payload=st.dictionaries(TEXTS, JSON, max_size=4),
     names=st.tuples(NAMES, NAMES, NAMES, TEXTS),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.events import RowFilter, TrailEntry
 from domain.ports import Trail
 from domain.read_model import fold
-from tests.trails import NAMES, TEXTS, Place, entry
+from tests.trails import NAMES, OF_A_TRAIL, TEXTS, Place, entry
 
 STATUSES = st.fixed_dictionaries(
     {},
@@ -59,7 +59,7 @@ ENTRIES = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=OF_A_TRAIL)
 @given(entries=st.lists(ENTRIES, max_size=12), run=st.uuids())
 def test_the_read_model_is_what_the_rows_make_of_it(trail: Trail, entries: list[TrailEntry], run: object) -> None:
     for sent in entries:
