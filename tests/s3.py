@@ -12,7 +12,7 @@ from pathlib import Path
 
 KEY, SECRET = "test-key-id", "test-secret-of-the-bucket-1"
 RCLONE = Path(sys.executable).parent / "rclone"
-_PATIENCE = 20.0  # seconds
+_PATIENCE = 120.0  # seconds
 
 
 class S3Server:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from adapters.evidence import bucket
 from adapters.evidence.bucket import Bucket
 from adapters.evidence.s3 import S3Store
 from domain.ports import Trail
@@ -43,6 +45,10 @@ def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 
 @pytest.fixture
 def s3_store(s3_server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> S3Store:
+    """Its server is there, so that no request may fail for being slow: how soon one does has a test of its own."""
+    for limit in ("connect_timeout", "read_timeout"):
+        monkeypatch.setitem(bucket._CLIENT, limit, timedelta(seconds=120))
+    monkeypatch.setitem(bucket._RETRIES, "retry_timeout", timedelta(seconds=120))
     for name, value in s3_server.environment.items():
         monkeypatch.setenv(name, value)
     return S3Store(Bucket(f"s3://evidence/{uuid.uuid4().hex}", s3_server.url), tmp_path / "staging")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import obstore
@@ -22,8 +21,14 @@ from tests.s3 import S3Server
 
 KEY = "b" * 64
 DAY = 86_400.0
-LATER = time.time() + s3.FRESH + 3600
+LATER = time.time() + s3.FRESH + DAY
 """By then what is stored now is old."""
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever removes may stand still for a while: that its word is then too old has a test of its own."""
+    monkeypatch.setattr(s3_sweep, "_RENEWED", s3.LEASE)
 
 
 def blob(digest: str) -> str:
@@ -145,7 +150,7 @@ class TestRenewal:
 
         def renew() -> None:
             writer.start()
-            ends = time.monotonic() + 10
+            ends = time.monotonic() + 60
             while not bucket.written and time.monotonic() < ends:
                 time.sleep(0.01)
 
@@ -154,7 +159,7 @@ class TestRenewal:
         assert bucket.written
         assert writer.is_alive(), "it waits until nobody removes anything there"
         sweep.done()
-        writer.join(10)
+        writer.join(120)
         assert s3_store.get(digest) == b"evidence"
 
     def test_the_word_of_somebody_who_died_holds_nobody_up(
@@ -177,7 +182,7 @@ class TestPruning:
         digest = s3_store.put(b"evidence")
         s3_store.remember(KEY, b"memory")
         s3_store.bucket.put("blobs/ab/notes", b"somebody's")
-        sweep, sooner = S3Sweep(s3_store.bucket), LATER - 2 * 3600
+        sweep, sooner = S3Sweep(s3_store.bucket), LATER - 2 * DAY
         assert not [*sweep.old_blobs(sooner), *sweep.old_memos(sooner)]
         assert list(sweep.memos(sooner)) == [b"memory"]
         assert list(sweep.memos(LATER)) == []
@@ -249,12 +254,12 @@ class TestErrors:
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
         store = S3Store(Bucket("s3://evidence", server.url), tmp_path / "staging")
-        began = datetime.now(UTC)
+        began = time.monotonic()
         with pytest.raises(Unavailable, match="can be reached"):
             store.put(b"data")
         with pytest.raises(Unavailable), store.bulk() as bulk:
             bulk.add((b"data",))
-        assert (datetime.now(UTC) - began).total_seconds() < 30
+        assert time.monotonic() - began < 90, "seconds, not minutes"
         server.start()
         try:
             assert store.get(store.put(b"data")) == b"data"
