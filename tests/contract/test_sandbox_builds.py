@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from domain.builds import BuildRules
-from tests.contract.test_sandbox import STORE, Bench, bench, docker_sandbox, local_sandbox
+from tests.contract.test_sandbox import HEAR, KNOCK, LONG, STORE, Bench, bench, docker_sandbox, local_sandbox
 
 __all__ = ["bench", "docker_sandbox", "local_sandbox"]  # fixtures
 
@@ -54,5 +54,6 @@ class TestAfterABuild:
         assert (seen.exit_code == 0) == stays
 
     async def test_a_server_is_built_alike(self, bench: Bench) -> None:
-        seen = await bench.serve(f"{SHOW}; sleep 60", "sleep 1", bench.tree(FILES), build=(CHANGE,), build_rules=RULES)
+        server = f"{SHOW}; {HEAR}; sleep {LONG}"
+        seen = await bench.serve(server, KNOCK, bench.tree(FILES), build=(CHANGE,), build_rules=RULES)
         assert seen.server.stdout == "builtsealed"

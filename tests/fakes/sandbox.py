@@ -10,8 +10,9 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from adapters.sandbox.output import FLOOD_BYTES, KEPT_BYTES, Kept
@@ -70,25 +71,24 @@ class LocalSandbox:
         _refuse(request)
         with tempfile.TemporaryDirectory(prefix="countersign-local-") as folder:
             place = self._place(request.tree, Path(folder))
-            began = time.monotonic()
-            if failed := await _build(request, place):
+            timer = _Timer(request.timeout)
+            if failed := await _build(request, place, timer):
                 return failed
             self._after_builds(request, place)
-            left = max(0.0, request.timeout - (time.monotonic() - began))
-            ended = await place.run("command", request.command, request.cwd, request.env, left, request.stdin)
-            return ended.seen(request.image, began)
+            ended = await place.run("command", request.command, request.cwd, request.env, timer.left, request.stdin)
+            return ended.seen(request.image, timer.began)
 
     async def serve(self, served: RunRequest, probe: ProbeRequest) -> Served:
         _refuse(served)
         _refuse_unknown(probe.image)
         with tempfile.TemporaryDirectory(prefix="countersign-local-") as folder:
             place = self._place(served.tree, Path(folder))
-            began = time.monotonic()
-            if failed := await _build(served, place):
+            timer = _Timer(served.timeout)
+            if failed := await _build(served, place, timer):
                 unasked = Observation(exit_code=NOT_BEGUN, stderr="not started\n", image_id=probe.image)
                 return Served(probe=unasked, server=failed, ended=not failed.timed_out)
             self._after_builds(served, place)
-            return await _side_by_side(served, probe, place, began)
+            return await _side_by_side(served, probe, place, timer)
 
     async def release(self, round: str) -> None:
         """Nothing is sealed."""
@@ -219,24 +219,38 @@ def _is_kept(path: Path, place: _Place, sealed: Manifest, rules: BuildRules) -> 
     )
 
 
-async def _build(request: RunRequest, place: _Place) -> Observation | None:
+@dataclass
+class _Timer:
+    """What is left of a limit. Builds take of it, and not what this process does itself, or does not get to."""
+
+    left: float
+    began: float = field(default_factory=time.monotonic)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self.left = max(0.0, self.left - (time.monotonic() - began))
+
+
+async def _build(request: RunRequest, place: _Place, timer: _Timer) -> Observation | None:
     """What was seen of the build command that failed, None when all passed."""
     began = time.monotonic()
     for command in request.build:
-        left = max(0.0, request.timeout - (time.monotonic() - began))
-        ended = await place.run("build", f"exec 2>&1\n{command}", env=request.env, limit=left)
+        with timer.running():
+            ended = await place.run("build", f"exec 2>&1\n{command}", env=request.env, limit=timer.left)
         if ended.code or ended.timed_out or ended.flooded:
             seen = ended.seen(request.image, began)
             return seen.model_copy(update={"build_failed": True, "stdout": "", "stderr": seen.stdout})
     return None
 
 
-async def _side_by_side(served: RunRequest, probe: ProbeRequest, place: _Place, began: float) -> Served:
-    left = max(0.0, served.timeout - (time.monotonic() - began))
+async def _side_by_side(served: RunRequest, probe: ProbeRequest, place: _Place, timer: _Timer) -> Served:
     over = asyncio.Event()
     server = asyncio.create_task(
-        place.run("server", served.command, served.cwd, served.env, left + 60, served.stdin, over.is_set)
+        place.run("server", served.command, served.cwd, served.env, timer.left + 60, served.stdin, over.is_set)
     )
+    await asyncio.sleep(0)  # it has begun when the probe does
     server_ended: list[float] = []
     server.add_done_callback(lambda _: server_ended.append(time.monotonic()))
 
@@ -245,7 +259,7 @@ async def _side_by_side(served: RunRequest, probe: ProbeRequest, place: _Place, 
 
     try:
         with tempfile.TemporaryDirectory(prefix="countersign-probe-") as folder:
-            asked = await _Place(Path(folder)).run("probe", probe.command, env=probe.env, limit=left, stop=stop)
+            asked = await _Place(Path(folder)).run("probe", probe.command, env=probe.env, limit=timer.left, stop=stop)
         ended = server.done()
     except BaseException:
         server.cancel()
@@ -254,8 +268,8 @@ async def _side_by_side(served: RunRequest, probe: ProbeRequest, place: _Place, 
     over.set()
     seen = await server
     return Served(
-        probe=asked.seen(probe.image, began),
-        server=seen.seen(served.image, began),
+        probe=asked.seen(probe.image, timer.began),
+        server=seen.seen(served.image, timer.began),
         ended=ended and not seen.flooded,
     )
 
@@ -264,19 +278,21 @@ async def _wait(
     process: subprocess.Popen[bytes], limit: float, outputs: Sequence[Path], stop: Callable[[], bool]
 ) -> str:
     """`late`, `flood` or `stopped`; empty when it ended by itself."""
-    deadline = time.monotonic() + limit
+    now = time.monotonic()
+    deadline = now + limit
     warned = False
     while process.poll() is None:
         if sum(path.stat().st_size for path in outputs) > FLOOD_BYTES:
             return "flood"
         if stop():
             return "stopped"
-        if time.monotonic() > deadline:
+        if now > deadline:  # it ran then: between a look at it and one at the clock it may have ended
             if warned:
                 return "late"
             _kill_group(process, signal.SIGTERM)
-            warned, deadline = True, deadline + TERM_TO_KILL_SECONDS
+            warned, deadline = True, now + TERM_TO_KILL_SECONDS
         await asyncio.sleep(0.01)
+        now = time.monotonic()
     return "late" if warned else ""
 
 
