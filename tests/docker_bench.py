@@ -21,8 +21,33 @@ from tests.fakes.evidence import MemoryStore
 
 IMAGES = Path(__file__).resolve().parents[1] / "sandbox_images"
 MIB = 1024 * 1024
-UP_SECONDS = 60.0
+UP_SECONDS = 120.0
 """A container that never comes up is what is found; a busy engine takes its time."""
+
+LIMIT = 120.0
+"""Seconds, for what ends by itself: a machine that is slow, or stands still for a while, must not stop it."""
+
+LONG = 300
+"""Seconds of what does not end by itself."""
+
+HELD = "until [ -e /work/go ]; do sleep 0.05; done"
+"""A command that ends once it is `let_go`."""
+
+KNOCK = """python3 -c '
+import socket, time
+while True:
+    try:
+        socket.create_connection(("127.0.0.1", 8000)).close()
+        break
+    except OSError:
+        time.sleep(0.1)
+'"""
+"""Ends once somebody listens, which whoever serves does as its last word."""
+HEAR = """python3 -c '
+import socket
+socket.create_server(("127.0.0.1", 8000)).accept()
+'"""
+"""Listens, and ends once somebody has knocked."""
 
 SMALL = Resources(memory="64m", disk="16m", pids=32)
 
@@ -59,7 +84,7 @@ class Bench:
             "tree": self.tree({"file": b"content"}) if tree is None else tree,
             "image": self.image,
             "command": command,
-            "timeout": 20.0,
+            "timeout": LIMIT,
             "resources": SMALL,
         }
         return RunRequest.model_validate({**fields, **other})
@@ -78,17 +103,33 @@ class Bench:
         found = self.api.volumes(filters={"label": f"countersign.owner={self.owner}"})["Volumes"] or []
         return [volume["Name"] for volume in found]
 
-    async def running(self, command: str, **other: Any) -> tuple[asyncio.Task[Observation], str]:
+    async def running(
+        self, command: str, sandbox: DockerSandbox | None = None, **other: Any
+    ) -> tuple[asyncio.Task[Observation], str]:
         """The task of a run, and its container once that is up."""
         request = self.request(command, **other)
-        task = asyncio.create_task(self.sandbox.run(request))
+        task = asyncio.create_task((sandbox or self.sandbox).run(request))
+        return task, await self.up(request.key)
+
+    async def up(self, key: str) -> str:
+        """The container of that run, once it is up."""
         deadline = time.monotonic() + UP_SECONDS
-        while time.monotonic() < deadline:
-            for container in self.containers(f"countersign.run={request.key}"):
+        while True:
+            for container in self.containers(f"countersign.run={key}"):
                 if container["State"] == "running":
-                    return task, container["Id"]
+                    return str(container["Id"])
+            assert time.monotonic() < deadline, "the container did not come up"
             await asyncio.sleep(0.05)
-        raise AssertionError("the container did not come up")
+
+    def inside(self, container: str, command: str) -> None:
+        """Run a command beside the one that a container runs, to its end."""
+        made = str(self.api.exec_create(container, ["sh", "-c", command])["Id"])
+        said = self.api.exec_start(made)
+        assert self.api.exec_inspect(made)["ExitCode"] == 0, said
+
+    def let_go(self, container: str) -> None:
+        """Let a container's `HELD` end."""
+        self.inside(container, "touch /work/go")
 
     def tamper(self, volume: str, command: str) -> None:
         """Run a command as root in a container that may write to the volume."""

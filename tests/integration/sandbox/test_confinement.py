@@ -58,7 +58,7 @@ class TestConfinement:
 
     async def test_many_empty_files_are_stopped(self, bench: Bench) -> None:
         code = "import itertools; [open(f'{i}', 'w').close() for i in itertools.count()]"
-        seen = await bench.run(f'python3 -c "{code}"', resources=Resources(memory="512m"), timeout=60)
+        seen = await bench.run(f'python3 -c "{code}"', resources=Resources(memory="512m"), timeout=240)
         assert "No space left on device" in seen.stderr
 
     async def test_the_order_s_variables_do_not_choose_our_tools(self, bench: Bench) -> None:

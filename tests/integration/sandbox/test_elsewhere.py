@@ -118,5 +118,5 @@ class TestWhatIsLeft:
         assert await bench.sandbox.rounds() == frozenset()
 
     def test_whether_an_engine_answers(self, bench: Bench) -> None:
-        assert Engine().answers(10)
-        assert not Engine("unix:///nowhere.sock").answers(10)
+        assert Engine().answers(60)
+        assert not Engine("unix:///nowhere.sock").answers(60)

@@ -49,7 +49,9 @@ class TestEngine:
 class TestImages:
     async def test_the_python_image_has_its_tools(self, bench: Bench) -> None:
         tools = "python git pytest ruff mypy"
-        seen = await bench.run(f"for tool in {tools}; do $tool --version || exit 1; done; test ! -e /build", timeout=60)
+        seen = await bench.run(
+            f"for tool in {tools}; do $tool --version || exit 1; done; test ! -e /build", timeout=240
+        )
         assert seen.exit_code == 0, seen.stderr
         wanted = (IMAGES / "python" / "requirements.txt").read_text().split()
         said = seen.stdout.lower().replace(" ", "==")

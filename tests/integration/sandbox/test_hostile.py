@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from domain.checks import Outcome, classify
-from tests.docker_bench import Bench
+from tests.docker_bench import HEAR, KNOCK, Bench
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Hostile:
     code: str = "exit_code"  # that of `classify`; any of several, with a bar between them, where chance decides
     exit_code: int | None = None
     build: tuple[str, ...] = ()
-    timeout: float = 30.0
+    timeout: float = 240.0
 
 
 HOSTILE = (
@@ -55,7 +55,7 @@ class TestHostile:
         normal = "for i in 1 2 3 4 5; do sleep 0.2; cat file; done; python3 -c 'print(len(bytearray(1 << 24)))'"
         seen, other = await asyncio.gather(
             bench.run(hostile.command, build=hostile.build, timeout=hostile.timeout),
-            bench.run(normal, build=("true",) * len(hostile.build), timeout=60),
+            bench.run(normal, build=("true",) * len(hostile.build), timeout=240),
         )
         assert (other.exit_code, other.stdout) == (0, "content" * 5 + f"{1 << 24}\n"), other
         outcome, code, _ = classify(seen, hostile.timeout)
@@ -67,7 +67,7 @@ class TestHostile:
     @pytest.mark.slow
     async def test_a_hostile_server_does_not_touch_its_probe(self, bench: Bench) -> None:
         for command in ("kill -9 -1", "python3 -c 'x = bytearray(1 << 30)'", "kill -STOP -1; sleep 300"):
-            seen = await bench.serve(f"sleep 4; {command}", "sleep 6; echo asked", timeout=30)
+            seen = await bench.serve(f"{HEAR}; {command}", f"{KNOCK}; sleep 2; echo asked")
             assert (seen.probe.exit_code, seen.probe.stdout) == (0, "asked\n"), (command, seen)
             assert seen.server.exit_code == 137
             assert len(bench.containers()) == len(bench.volumes()) == 1

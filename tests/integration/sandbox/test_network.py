@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from adapters.sandbox.hosts import Hosts
-from tests.docker_bench import Bench
+from tests.docker_bench import HEAR, HELD, KNOCK, Bench
+
+LISTENS = "0100007F:1F40.*:0000.0A"
+"""What /proc/net/tcp says of 127.0.0.1:8000 while somebody listens there."""
 
 LOOK = """
 tail -n +3 /proc/net/dev | cut -d: -f1
@@ -40,21 +43,24 @@ async def test_only_a_loopback_and_localhost_on_it(bench: Bench, hosts: str) -> 
 
 
 async def test_the_engine_sets_up_no_network_where_it_need_not(bench: Bench, hosts: str) -> None:
-    task, container = await bench.running("sleep 3")
+    task, container = await bench.running(HELD)
     found = bench.api.inspect_container(container)
     assert found["HostConfig"]["NetworkMode"] == "none"
     assert found["Config"].get("NetworkDisabled", False) is (hosts == "shared")
     assert [mount["Destination"] for mount in found["Mounts"] if mount["Type"] == "bind" and not mount["RW"]] == (
         ["/etc/hosts"] if hosts == "shared" else []
     )
+    bench.let_go(container)
     assert (await task).exit_code == 0
 
 
 async def test_checks_at_the_same_time_do_not_share_a_port(bench: Bench, hosts: str) -> None:
-    serve = "python3 -c 'import socket, time; s = socket.create_server((\"127.0.0.1\", 8000)); time.sleep(3)'"
-    task, _ = await bench.running(serve)
-    beside = await bench.run(serve)
+    task, container = await bench.running(f"{HEAR} & {HELD}; kill $!")
+    bench.inside(container, f"until grep -q '{LISTENS}' /proc/net/tcp; do sleep 0.05; done")
+    beside = await bench.run(f"{HEAR} & {KNOCK} && wait $!")
     assert beside.exit_code == 0, beside.stderr
+    assert not task.done()
+    bench.let_go(container)
     assert (await task).exit_code == 0
 
 

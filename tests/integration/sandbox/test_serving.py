@@ -14,16 +14,16 @@ from adapters.sandbox import engine
 from domain.checks import Outcome, classify
 from domain.errors import Unavailable
 from domain.ports import ProbeRequest
-from tests.docker_bench import MIB, Bench, new_folder
+from tests.docker_bench import HEAR, KNOCK, LONG, MIB, Bench, new_folder
 
 
 class TestServing:
     async def test_the_probe_is_confined_as_a_check_is(self, bench: Bench) -> None:
         seen = await bench.serve(
-            "sleep 60",
+            f"sleep {LONG}",
             "id -u; grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status; ulimit -c;"
             "tail -n +3 /proc/net/dev | cut -d: -f1; ls /src /deps; touch /x /src /etc/x; touch here /tmp/x && pwd;"
-            "for one in /proc/[0-9]*; do tr '\\0' ' ' < $one/cmdline; done | grep -c 'sleep 6[0]'",
+            "for one in /proc/[0-9]*; do tr '\\0' ' ' < $one/cmdline; done | grep -c 'sleep 3[0]'",
         )
         assert seen.probe.stdout.split() == [
             *("1000", "CapEff:", "0" * 16, "CapBnd:", "0" * 16, "NoNewPrivs:", "1", "Seccomp:", "2", "0", "lo"),
@@ -31,13 +31,13 @@ class TestServing:
         ]
 
     async def test_the_probe_s_memory_and_processes_are_bounded(self, bench: Bench) -> None:
-        seen = await bench.serve("sleep 60", "python3 -c 'x = bytearray(1 << 30)'")
+        seen = await bench.serve(f"sleep {LONG}", "python3 -c 'x = bytearray(1 << 30)'")
         assert seen.probe.oom_killed
-        seen = await bench.serve("sleep 60", "i=0; while [ $i -lt 100 ]; do sleep 5 & i=$((i + 1)); done")
+        seen = await bench.serve(f"sleep {LONG}", "i=0; while [ $i -lt 100 ]; do sleep 5 & i=$((i + 1)); done")
         assert "fork" in seen.probe.stderr
 
     async def test_both_are_labelled_for_the_reaper(self, bench: Bench) -> None:
-        task = asyncio.create_task(bench.serve("sleep 60", "sleep 60"))
+        task = asyncio.create_task(bench.serve(f"sleep {LONG}", f"sleep {LONG}", timeout=LONG))
         running: list[Any] = []
         while len(running) < 3 and not task.done():
             await asyncio.sleep(0.1)
@@ -53,19 +53,15 @@ class TestServing:
     async def test_a_server_s_emptied_seal_is_made_again(self, bench: Bench) -> None:
         await bench.run("true")
         bench.tamper(bench.volumes()[0], "rm -rf /src/tree /src/seal")
-        seen = await bench.serve("cat file; sleep 60", "sleep 0.5")
+        seen = await bench.serve(f"cat file; {HEAR}; sleep {LONG}", KNOCK)
         assert (seen.server.stdout, seen.probe.exit_code) == ("content", 0)
 
     async def test_a_server_killed_from_outside_is_no_verdict(self, bench: Bench) -> None:
-        request = bench.request("sleep 60")
-        task = asyncio.create_task(bench.sandbox.serve(request, ProbeRequest(image=bench.image, command="sleep 60")))
-        name = engine.name_of("check", bench.owner, request.key)
-        probe = engine.name_of("check", bench.owner, request.key, "probe")
-        for _ in range(200):
-            if probe in str([one["Names"] for one in bench.containers() if one["State"] == "running"]):
-                break
-            await asyncio.sleep(0.1)
-        bench.api.kill(name)
+        request = bench.request(f"sleep {LONG}", timeout=LONG)
+        probe = ProbeRequest(image=bench.image, command=f"sleep {LONG}")
+        task = asyncio.create_task(bench.sandbox.serve(request, probe))
+        await bench.up(f"{request.key}/probe")
+        bench.api.kill(engine.name_of("check", bench.owner, request.key))
         with pytest.raises(Unavailable) as caught:
             await task
         assert "from outside" in caught.value.reason
@@ -89,7 +85,7 @@ class TestDeps:
 
     async def test_it_is_there_for_build_and_server(self, installed: Bench) -> None:
         assert (await installed.run("cat got", build=("cp lib/one/x got",))).stdout == "of the image\n"
-        assert (await installed.serve("cat lib/link; sleep 9", "sleep 0.5")).server.stdout == "of the image\n"
+        assert (await installed.serve(f"cat lib/link; {HEAR}; sleep {LONG}", KNOCK)).server.stdout == "of the image\n"
 
     @pytest.mark.parametrize(
         ("files", "links"),
