@@ -24,7 +24,7 @@ PASSWORD = "s3cret-of-the-tests"
 """Of every role: what must never be shown is easy to look for."""
 
 SUPERUSER = "postgres"
-PATIENCE_SECONDS = 90.0
+PATIENCE_SECONDS = 240.0
 """After a kill PostgreSQL first has every file of every database on the disk."""
 
 _SYSTEM_USER = "postgres"
@@ -144,7 +144,12 @@ class Cluster:
         ]
         command = [binaries() / "initdb", "-D", self.folder / "data", "-U", SUPERUSER, f"--pwfile={password}", *options]
         made = subprocess.run(
-            _as_postgres(command), cwd=self.folder, capture_output=True, text=True, timeout=120, check=False
+            _as_postgres(command),
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+            check=False,
         )
         assert made.returncode == 0, made.stderr
 

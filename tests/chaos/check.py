@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import psutil
@@ -23,13 +25,19 @@ from domain.events import TrailRow
 from domain.order import Order
 from domain.read_model import differences, fold
 from domain.report import Report
-from entrypoints.client import RPC, connect
+from entrypoints.client import connect
 from entrypoints.host_state import ensure_up
 from entrypoints.names import AT_WORK
 from entrypoints.stores import build_trail
 from tests.chaos.rounds import Answer, kind_of
 
 SETTLED_SECONDS = 240.0
+ANSWERED = timedelta(seconds=120)
+"""How long the server, or the test itself, may stand still in the middle of a question."""
+
+ENDED_SECONDS = 60.0
+"""How long after `down` a process may be there: to die takes a moment."""
+
 OWNER = "countersign.owner"
 
 Key = tuple[str, int]
@@ -41,7 +49,7 @@ async def settled(settings: Settings) -> dict[Key, str]:
     state = await ensure_up(settings)
     client = await connect(settings, state.address)
     async with asyncio.timeout(SETTLED_SECONDS):
-        while (await client.count_workflows(AT_WORK, rpc_timeout=RPC)).count:  # noqa: ASYNC110 - the server has no event
+        while (await client.count_workflows(AT_WORK, rpc_timeout=ANSWERED)).count:  # noqa: ASYNC110 - the server has no event
             await asyncio.sleep(0.3)
     return {
         _key(found.id): WorkflowExecutionStatus(found.status).name if found.status else "?"
@@ -142,7 +150,10 @@ def leftovers(engine: APIClient, settings: Settings, mark: str) -> Iterator[str]
     yield from (f"container {found['Names']}" for found in engine.containers(all=True, filters=ours))
     yield from (f"volume {found['Name']}" for found in engine.volumes(filters=ours)["Volumes"] or ())
     yield from (f"network {found['Name']}" for found in engine.networks(filters=ours))
-    yield from (f"process {found}" for found in processes(mark))
+    deadline = time.monotonic() + ENDED_SECONDS
+    while (found := processes(mark)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    yield from (f"process {one}" for one in found)
     yield from (f"temporary file {path}" for path in temporary_files(settings))
 
 

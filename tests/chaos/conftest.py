@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from docker.utils import kwargs_from_env
 
 from adapters.config.order_file import load_order
 from adapters.config.settings import Settings
+from entrypoints import client
 from entrypoints.stores import build_trail
 from tests.chaos import check
 from tests.chaos.rounds import Answer, Clients, orders
@@ -73,6 +75,13 @@ class World:
             f"{sum(answer.killed for answer in answers)} clients killed; judged in {time.monotonic() - started:.0f} s"
         )
         return problems
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test's own client does not give up a server, or itself, that stands still for a while."""
+    monkeypatch.setattr(client, "CONNECT_SECONDS", 120.0)
+    monkeypatch.setattr(client, "RPC", timedelta(seconds=120))
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from tests.chaos.faults import Victim
 from tests.integration.conftest import Project
 
 WORKER = Actor(role="worker", identity="agent")
-SECONDS = 120.0
+SECONDS = 240.0
 """How long one life may take, whatever is killed in it."""
 
 VARIES = frozenset({"deadline", "time_left", "duration_ms", "evidence", "claim", "snapshot", "reason", "timeout"})
@@ -148,7 +148,7 @@ def killed_at(life: Life, rows: int, kill: Callable[[], int | None]) -> Iterator
     database = life.settings.state_dir / "trail.db"
 
     def watch() -> None:
-        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10)) as connection:
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=60)) as connection:
             query = "SELECT count(*) FROM events WHERE session = ?"
             while not over.is_set():
                 if connection.execute(query, (life.name,)).fetchone()[0] >= rows:

@@ -18,7 +18,7 @@ from tests.chaos.conftest import World
 from tests.chaos.disk import Disk, mounted
 from tests.chaos.faults import Killer, full_disks
 from tests.chaos.rounds import KINDS, Answer
-from tests.integration.conftest import wait_for
+from tests.integration.conftest import LIMIT_SECONDS, wait_for
 from tests.postgres import Cluster
 
 STATE_MIB = 224
@@ -107,7 +107,7 @@ def test_a_round_without_room_for_its_evidence_says_so_and_what_would_help(
             disk.fill()
             time.sleep(0.5)
         disk.clear()
-        out, err = verify.communicate(timeout=120)
+        out, err = verify.communicate(timeout=LIMIT_SECONDS)
         assert verify.returncode == 3, err
         (check,) = json.loads(out)["checks"]
         assert (check["outcome"], check["code"]) == ("could_not_run", "disk_full")

@@ -20,7 +20,7 @@ from entrypoints.host_state import Files, HostState, Process
 from entrypoints.stores import build_trail
 from tests.chaos import check
 from tests.chaos.conftest import World
-from tests.integration.conftest import wait_for
+from tests.integration.conftest import LIMIT_SECONDS, wait_for
 from tests.postgres import Cluster
 
 
@@ -29,7 +29,7 @@ def world(make_world: Callable[[Path], World], tmp_path: Path) -> Iterator[World
     made = make_world(tmp_path / "state")
     yield made
     assert made.project.run("down").returncode == 0
-    assert check.processes(made.mark) == []
+    wait_for(lambda: check.processes(made.mark) == [])
 
 
 def kill(process: Process | None) -> None:
@@ -45,7 +45,7 @@ def state_of(world: World) -> HostState:
 
 
 def ended(client: subprocess.Popen[str]) -> tuple[int, str]:
-    _, err = client.communicate(timeout=120)
+    _, err = client.communicate(timeout=LIMIT_SECONDS)
     return client.returncode, err
 
 

@@ -91,7 +91,7 @@ def told(crowd: Crowd, counts: todo_check.Counts, killer: Killer) -> str:
 @pytest.mark.parametrize(
     ("size", "database"),
     [
-        pytest.param(SHORT, "postgresql", id="short"),
+        pytest.param(SHORT, "postgresql", id="short", marks=pytest.mark.timeout(1200)),
         pytest.param(FEWER, "sqlite", id="sqlite", marks=FOR_LONG),
         pytest.param(LONG, "postgresql", id="postgresql", marks=FOR_LONG),
     ],

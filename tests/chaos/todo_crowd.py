@@ -71,7 +71,7 @@ class Crowd:
                 self._watch(other.done)
                 (self._folder / STOP).touch()
                 for one in self._running:
-                    assert one.process.wait(120) == 0, self._said(one)
+                    assert one.process.wait(240) == 0, self._said(one)
             finally:
                 self.ended.set()
                 for one in self._running:

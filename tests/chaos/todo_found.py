@@ -11,14 +11,14 @@ from temporalio.client import Client, WorkflowExecutionStatus
 
 from adapters.config.settings import Settings
 from domain.events import TrailRow
-from entrypoints.client import RPC, connect
+from entrypoints.client import connect
 from entrypoints.host_state import ensure_up
 from entrypoints.lives import open_lives
 from entrypoints.names import ROUNDS
 from entrypoints.stores import build_trail
+from tests.chaos.check import ANSWERED, SETTLED_SECONDS
 from tests.chaos.todo_check import Found, of_states
 
-SETTLED_SECONDS = 120.0
 ROUND, TODO, SESSION = "WorkflowType = 'VerificationWorkflow'", "todo/", "session/"
 BEGINS, ENDS = (
     EventType.EVENT_TYPE_TIMER_STARTED,
@@ -34,7 +34,7 @@ async def found_after(settings: Settings) -> tuple[Found, list[TrailRow]]:
     deadline = time.monotonic() + SETTLED_SECONDS
     client = await connect(settings, (await ensure_up(settings)).address)
     while True:
-        if not (await client.count_workflows(ROUNDS, rpc_timeout=RPC)).count:
+        if not (await client.count_workflows(ROUNDS, rpc_timeout=ANSWERED)).count:
             found, rows = await _states(settings), _rows(settings)
             if not list(of_states(found, rows)) or time.monotonic() > deadline:
                 break
