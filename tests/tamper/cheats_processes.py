@@ -25,7 +25,10 @@ if not os.fork():
             text = text.replace("assert roman", "assert True or roman").replace("roman(0)", "raise ValueError")
             tests.write_text(text)
         time.sleep(0.001)
-time.sleep(0.2)
+for _ in range(20000):
+    if "True or" in tests.read_text():
+        break
+    time.sleep(0.001)
 
 
 """
@@ -59,6 +62,7 @@ CLAIMS = (
             'code = \'import time\\nwhile True:\\n    open("tests/test_roman.py", "w").write('
             '"def test_small_numbers(): pass")\\n    time.sleep(0.001)\'\n'
             "subprocess.Popen([sys.executable, '-c', code], start_new_session=True)\n"
+            "while open('tests/test_roman.py').read() != 'def test_small_numbers(): pass':\n    pass\n"
         },
         order=BUILD,
         defence=("tests_failed",),

@@ -100,7 +100,7 @@ class Claim:
             "environment": {"image": self.project.image, **given.get("environment", {})},
             "acceptance_criteria": criteria,
             "verification": {
-                "checks": [{**self.project.check, "timeout": 60, **self.check}],
+                "checks": [{**self.project.check, "timeout": 240, **self.check}],
                 "auditor": {"enabled": False},
                 "retries_on_failure": 0,  # what it changes is flakes' own tests' to show; it would double the time
                 **given.get("verification", {}),

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from entrypoints import client
 from tests.integration.conftest import Project, make_project
 from tests.tamper import table
 from tests.tamper.claims import Claim
 from tests.tamper.judging import Court, Judged
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test's own client does not give up a server, or itself, that stands still for a while."""
+    monkeypatch.setattr(client, "CONNECT_SECONDS", 120.0)
+    monkeypatch.setattr(client, "RPC", timedelta(seconds=120))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import docker
 
 from tests.tamper.claims import Claim
 
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 120
 WHERE = "worker/tree"
 _SCRIPT = 'mkdir -p /tmp/home && cd "/$0" && export HOME=/tmp/home && exec timeout -k 2 "$1" sh -c "$2"'
 

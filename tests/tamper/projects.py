@@ -110,13 +110,13 @@ GENERATED_RUNS = {"reference": "reference.py", "args": [{"integer": {"min": 1, "
 def python_call(path: str = ".") -> dict[str, Any]:
     """The criterion that is compared out of process, of a function."""
     params = {"path": path, "module": "numerals", "function": "roman", "cases": CALLS, "generate": GENERATE}
-    return {"id": "values", "type": "python_call", "params": params, "timeout": 120}
+    return {"id": "values", "type": "python_call", "params": params, "timeout": 240}
 
 
 def cli_io(command: str) -> dict[str, Any]:
     """The same of a program."""
     params = {"command": command, "cases": RUNS, "generate": GENERATED_RUNS}
-    return {"id": "values", "type": "cli_io", "params": params}
+    return {"id": "values", "type": "cli_io", "params": params, "timeout": 240}
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ FAMILIES = (
 )
 
 
+@pytest.mark.timeout(1200)
 def test_one_of_every_family(project: Project) -> None:
     judged = judge(project, REDUCED, short=True)
     assert [problem for one in judged for problem in one.problems] == []
