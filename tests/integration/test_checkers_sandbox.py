@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from adapters.checkers.calls import document_in
 from adapters.checkers.registry import checkers
 from adapters.sandbox import DockerSandbox
 from domain.checks import Item, Outcome
@@ -24,8 +25,8 @@ CRITERION: TypeAdapter[Any] = TypeAdapter(Criterion)
 
 Check = Callable[..., Awaitable[Finding]]
 
-ENOUGH = 6.0
-"""Seconds in which an engine that has much to do begins a program and gets past its first case, too."""
+LIMITS = (6.0, 40.0, 120.0)
+"""Seconds for cases of which one never ends: the next where an engine that stands still has not got past the first."""
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ async def check(docker: tuple[DockerSandbox, MemoryStore, str]) -> AsyncIterator
         type: str,
         params: dict[str, Any],
         source: str = "",
-        limit: float = 20.0,
+        limit: float = 120.0,
         build: tuple[str, ...] = (),
         reference: str = "",
     ) -> Finding:
@@ -239,22 +240,33 @@ def is_prime(what):
         return [tried(f"/proc/{parent}/{name}", flags) for name, flags in
                 (("mem", os.O_RDWR), ("fd/1", os.O_WRONLY), ("environ", os.O_RDONLY), ("maps", os.O_RDONLY))]
     if what == "leave a daemon":
+        import time
         if os.fork() == 0:
             os.setsid()
             if os.fork() == 0:
-                import time
                 with open("/tmp/tried", "a") as notes:
-                    for _ in range(200):
+                    while True:
                         for pid in filter(str.isdigit, os.listdir("/proc")):
-                            if int(pid) != os.getpid() and "python" in open(f"/proc/{pid}/comm").read():
-                                print(tried(f"/proc/{pid}/mem", os.O_RDWR), file=notes, flush=True)
+                            try:
+                                name = open(f"/proc/{pid}/comm").read()
+                            except OSError:
+                                continue  # it has just ended
+                            if int(pid) != os.getpid() and "python" in name:
+                                print(pid, tried(f"/proc/{pid}/mem", os.O_RDWR), file=notes, flush=True)
                         time.sleep(0.01)
             os._exit(0)
+        while not os.path.exists("/tmp/tried"):  # what has not left the case's group yet ends with it
+            time.sleep(0.01)
         return True
     if what == "the daemon's luck":
         import time
-        time.sleep(0.5)
-        return sorted(set(open("/tmp/tried").read().split()))
+        while True:  # until it has tried this process and the driver
+            said = open("/tmp/tried").read()
+            tries = [line.split() for line in said[:said.rfind("\\n") + 1].splitlines()]
+            luck = {pid: how for pid, how in tries if int(pid) in (os.getpid(), parent)}
+            if len(luck) == 2:
+                return sorted(set(luck.values()))
+            time.sleep(0.01)
     if what == "main":
         return [name for name in vars(sys.modules["__main__"]) if not name.startswith("__")]
     if what == "descriptors":
@@ -280,18 +292,30 @@ async def test_neither_the_driver_nor_another_case_can_be_reached_through_proc(c
 
 
 async def test_a_daemon_left_behind_does_not_hold_the_result_up(check: Check) -> None:
-    source = "import os, time\ndef is_prime(n):\n    os.fork() or (os.setsid(), time.sleep(60))\n    return n\n"
+    source = """
+import os, time
+def is_prime(n):
+    told, tells = os.pipe()
+    os.fork() or (os.setsid(), os.write(tells, b"!"), time.sleep(600))
+    os.read(told, 1)
+    return n
+"""
     finding = await check("python_call", calls({"args": [1], "returns": 1}), source)
     assert finding.outcome is Outcome.PASSED, finding.text
-    assert finding.duration_ms < 15_000
+    assert finding.duration_ms < 60_000
 
 
 @pytest.mark.slow
 async def test_a_call_that_never_returns_is_named(check: Check) -> None:
     source = "def is_prime(n):\n    while n == 7:\n        pass\n    return n\n"
     cases = [{"args": [n], "returns": n} for n in (1, 7, 2)]
-    finding = await check("python_call", calls(*cases), source, limit=ENOUGH)
-    assert (finding.code, finding.text) == ("verification_timeout", "is_prime(7): still running after 6 s")
+    for limit in LIMITS:
+        finding = await check("python_call", calls(*cases), source, limit=limit)
+        observed: Any = finding.seen["observation"]
+        document = document_in(observed["stdout"])
+        if document and document.results:
+            break
+    assert (finding.code, finding.text) == ("verification_timeout", f"is_prime(7): still running after {limit:g} s")
 
 
 @pytest.mark.slow
@@ -418,9 +442,14 @@ async def test_a_program_that_answers_by_heart_fails_the_case_that_it_has_not_se
 
 async def test_a_case_that_never_ends_is_named(check: Check) -> None:
     source = "import sys\nwhile sys.argv[1:]:\n    pass\n"
-    finding = await check("cli_io", runs({}, {"args": ["x"]}, {}), source, limit=ENOUGH)
+    for limit in LIMITS:
+        finding = await check("cli_io", runs({}, {"args": ["x"]}, {}), source, limit=limit)
+        seen: Any = finding.seen["cases"]
+        if seen[0]["code"] != "verification_timeout":
+            break
     assert finding.code == "verification_timeout"
-    assert finding.text == "1 of 3 cases passed; case 2 (args ['x'], stdin ''): the 6 s for all cases were over"
+    over = f"the {limit:g} s for all cases were over"
+    assert finding.text == f"1 of 3 cases passed; case 2 (args ['x'], stdin ''): {over}"
 
 
 async def test_the_build_comes_before_each_case_and_its_failure_ends_them(check: Check) -> None:
@@ -485,10 +514,10 @@ async def test_a_request_with_a_body_arrives(check: Check) -> None:
         pytest.param(
             app(get="self.wfile.write(b'no HTTP at all\\r\\n' * 9)"), {}, "bad_answer", marks=pytest.mark.slow
         ),
-        (app(get="time.sleep(60)"), {}, "no_answer"),
+        (app(get="time.sleep(600)"), {}, "no_answer"),
         pytest.param(app(get="os._exit(4)"), {}, "server_ended", marks=pytest.mark.slow),
         (app(start="raise SystemExit('no port for me')"), {}, "server_ended"),
-        pytest.param("import time; time.sleep(60)", {}, "no_answer", marks=pytest.mark.slow),
+        pytest.param("import time; time.sleep(600)", {}, "no_answer", marks=pytest.mark.slow),
         pytest.param(
             app(start="while True: sys.stdout.write('x' * 65536)"), {}, "output_flood", marks=pytest.mark.slow
         ),
@@ -496,7 +525,7 @@ async def test_a_request_with_a_body_arrives(check: Check) -> None:
     ],
 )
 async def test_a_server_that_is_wrong_fails(check: Check, source: str, params: dict[str, Any], code: str) -> None:
-    finding = await check("http_response", serves(**params), source, limit=4.0 if code == "no_answer" else 20.0)
+    finding = await check("http_response", serves(**params), source, limit=4.0 if code == "no_answer" else 120.0)
     assert (finding.outcome, finding.code) == (Outcome.FAILED, code), finding.text
 
 
@@ -509,7 +538,7 @@ FORGES = """
 import glob, os, time
 document = '{"status": 200, "headers": [], "body": "", "truncated": false, "error": ""}'
 print(document, flush=True)
-for _ in range(30):
+while True:
     for place in glob.glob("/proc/*/fd/1"):
         try:
             with open(place, "w") as out:
@@ -521,8 +550,8 @@ for _ in range(30):
 
 
 async def test_a_server_that_writes_the_probe_s_document_is_not_heard(check: Check) -> None:
-    finding = await check("http_response", serves(), FORGES, limit=6.0)
-    assert finding.code == "server_ended", finding.text
+    finding = await check("http_response", serves(), FORGES, limit=4.0)
+    assert finding.code == "no_answer", finding.text
 
 
 async def test_a_server_that_looks_for_what_is_expected_finds_nothing(check: Check) -> None:
