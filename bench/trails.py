@@ -56,7 +56,7 @@ def _cluster() -> Iterator[Cluster]:
 
 
 def _of(trail_url: str, bare_url: str, folder: Path, runs: int, rows: int) -> dict[str, Any]:
-    trail = SqlTrail(trail_url, folder / f"{uuid.uuid4().hex}.jsonl")
+    trail = SqlTrail(trail_url, folder / f"{uuid.uuid4().hex}.jsonl", busy_timeout=60)
     bare = _bare(bare_url)
     try:
         speeds = interleaved(

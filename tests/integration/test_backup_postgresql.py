@@ -51,7 +51,7 @@ def follow(part: str, cluster: Cluster, folder: Path) -> None:
 
 
 def opened(cluster: Cluster, heads: Path) -> SqlTrail:
-    return SqlTrail(cluster.url(DATABASE, LOGIN), heads, owner_url=cluster.url(DATABASE, OWNER))
+    return SqlTrail(cluster.url(DATABASE, LOGIN), heads, busy_timeout=60, owner_url=cluster.url(DATABASE, OWNER))
 
 
 @pytest.mark.slow  # two servers of PostgreSQL, whose programs and not our code do the work

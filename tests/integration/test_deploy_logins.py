@@ -25,8 +25,8 @@ def test_the_migration_makes_tables_and_the_workers_use_them(postgres_cluster: C
     subprocess.run(["sh", SCRIPT], env=environment, check=True, capture_output=True)
     url, owner = (postgres_cluster.url("countersign", user) for user in ("countersign", "countersign_owner"))
     heads = tmp_path / "heads.jsonl"
-    SqlTrail(url, heads, owner_url=owner).close()
-    worker = SqlTrail(url, heads)
+    SqlTrail(url, heads, busy_timeout=60, owner_url=owner).close()
+    worker = SqlTrail(url, heads, busy_timeout=60)
     try:
         assert worker.verify().rows == 0
         may = postgres_cluster.execute("SELECT has_table_privilege('countersign', 'events', 'UPDATE')", "countersign")

@@ -46,9 +46,9 @@ class Follower:
     def interrupt(self) -> int:
         """Ctrl-C; the exit code."""
         self.process.send_signal(signal.SIGINT)
-        code = self.process.wait(30)
+        code = self.process.wait(120)
         for reader in self._readers:
-            reader.join(30)
+            reader.join(120)
         return code
 
 
@@ -71,9 +71,11 @@ def test_a_round_is_followed_while_it_runs(project: Project) -> None:
     follower = Follower(project, "--json")
     wait_for(lambda: follower.process.poll() is None and project.run("log", "verify").returncode == 0)
     assert project.run("verify", project.order(id="wo-x", acceptance_criteria=CRITERIA)).returncode == 0
-    wait_for(lambda: any("audit_completed" in text for text in follower.lines))
+    rows = project.rows("wo-x")
+    wait_for(lambda: len(follower.lines) >= len(rows))
     assert follower.interrupt() == 0
-    assert [json.loads(text) for text in follower.lines] == project.rows("wo-x")
+    assert [json.loads(text) for text in follower.lines] == rows
+    assert "audit_completed" in {row["action"] for row in rows}
     assert follower.told == []
 
 
@@ -201,24 +203,24 @@ def test_following_outlives_a_database_that_is_away(
     project.environment["COUNTERSIGN_DATABASE_URL"] = url
 
     def append(ordinal: int) -> None:
-        with closing(SqlTrail(url, tmp_path / "heads.jsonl")) as trail:
+        with closing(SqlTrail(url, tmp_path / "heads.jsonl", busy_timeout=60)) as trail:
             trail.append(entry(ordinal))
 
     append(1)
     follower = Follower(project, "--json")
     wait_for(lambda: len(follower.lines) == 1)
     postgres_cluster.stop()
-    wait_for(lambda: len(follower.told) == 1)
+    wait_for(lambda: len(follower.told) % 2 == 1)
     time.sleep(2)
     postgres_cluster.start()
     append(2)
     wait_for(lambda: len(follower.lines) == 2)
     assert follower.interrupt() == 0
     assert [json.loads(text)["payload"]["check"] for text in follower.lines] == ["c1", "c2"]
-    assert [text.partition(":")[0] for text in follower.told] == [
-        "the trail cannot be read now",
-        "the trail can be read again\n",
-    ]
+    told = [text.partition(":")[0] for text in follower.told]
+    assert len(told) >= 2
+    assert set(told[::2]) == {"the trail cannot be read now"}, "once each time; a server that stands still is away, too"
+    assert set(told[1::2]) == {"the trail can be read again\n"}
 
 
 def test_every_command_shows_an_example(project: Project) -> None:
