@@ -14,15 +14,17 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from docker import APIClient
-from docker.errors import DockerException
+from docker.errors import APIError, DockerException
 from requests.exceptions import RequestException
 
-from tests.integration.conftest import wait_for
+from tests.integration.conftest import Project, wait_for
 
 TINY = "countersign-test-tiny:1"
+PATIENCE_SECONDS = 120.0
 TOOLS = ("sh", "cp", "mkdir", "timeout", "sleep", "cat", "grep")
 
 
@@ -44,7 +46,7 @@ class PrivateEngine:
         command = ["unshare", "--net", "dockerd", "-H", self.address, *where, *alone, "--shutdown-timeout=2"]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        wait_for(self._answers, 30)
+        wait_for(self._answers)
 
     def stop(self) -> None:
         """SIGTERM, to that process alone, until it has ended. One that was killed first takes back what it ran."""
@@ -52,13 +54,13 @@ class PrivateEngine:
             if self._process.poll() is not None:
                 self.start()
             self._process.send_signal(signal.SIGTERM)
-            self._process.wait(60)
+            self._process.wait(PATIENCE_SECONDS)
 
     def kill(self) -> None:
         """SIGKILL; what it ran goes on without it, until it is started again."""
         assert self._process is not None
         self._process.kill()
-        self._process.wait(60)
+        self._process.wait(PATIENCE_SECONDS)
 
     def _answers(self) -> bool:
         assert self._process is not None
@@ -77,6 +79,31 @@ class PrivateEngine:
             yield client
         finally:
             client.close()
+
+
+HELD = "until test -e /tmp/go; do sleep 0.1; done"
+"""What a check does until it is let go."""
+
+
+def checks_of(api: APIClient, project: Project) -> list[dict[str, Any]]:
+    """The containers in which checks of this project run."""
+    found = api.containers(filters={"name": "countersign-check-", "label": "countersign.owner"})
+    return [c for c in found if c["Labels"]["countersign.owner"].startswith(project.environment["XDG_STATE_HOME"])]
+
+
+def inside(api: APIClient, container: dict[str, Any], command: str) -> bool:
+    """Run a command of the shell in a container; whether it ended well. A container may be gone, or be none yet."""
+    with suppress(APIError):
+        made = api.exec_create(container["Id"], ["sh", "-c", command])
+        api.exec_start(made["Id"])
+        return bool(api.exec_inspect(made["Id"])["ExitCode"] == 0)
+    return False
+
+
+def let_go(api: APIClient, project: Project) -> bool:
+    """Let every check of the project that is held go on; whether there was one."""
+    gone_on = [inside(api, container, "touch /tmp/go") for container in checks_of(api, project)]
+    return any(gone_on)
 
 
 def tiny_image() -> bytes:

@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 import yaml
+from docker import APIClient
 
 from tests.integration.conftest import COUNTERSIGN, LIMIT_SECONDS, Project, wait_for
+from tests.integration.engines import HELD, let_go
 
 ELSEWHERE = (
     *("unshare", *(() if os.geteuid() == 0 else ("--user", "--map-root-user")), "--uts"),
@@ -23,7 +25,7 @@ ELSEWHERE = (
 
 EVIDENCE = [{"label": "diff", "type": "text", "data": "-before +after"}]
 CLAIM = {"explanation": "a.txt says after, see [diff]", "evidence": EVIDENCE, "files_modified": ["a.txt"]}
-CHECK = {"name": "slow", "command": "sleep 6; cat a.txt"}
+CHECK = {"name": "slow", "command": f"{HELD}; cat a.txt"}
 
 
 class Elsewhere(Project):
@@ -59,7 +61,7 @@ def keys(rows: list[dict[str, Any]]) -> Counter[tuple[str, int]]:
 
 
 @pytest.mark.slow  # two hosts and two rounds; what a copy has in it, tests/unit/test_backup_files.py sees
-def test_a_session_and_a_round_go_on_from_a_backup(project: Project, tmp_path: Path) -> None:
+def test_a_session_and_a_round_go_on_from_a_backup(project: Project, engine: APIClient, tmp_path: Path) -> None:
     project.answer("session", "create", session(project), "--json")
     for todo in ("slow", "quick"):
         project.answer("todo", "start", f"s/{todo}", "--json")
@@ -74,12 +76,12 @@ def test_a_session_and_a_round_go_on_from_a_backup(project: Project, tmp_path: P
 
     there = Elsewhere(project.root, project.environment | {"XDG_STATE_HOME": str(tmp_path / "elsewhere")})
     try:
-        goes_on(there, file)
+        goes_on(there, engine, file)
     finally:
         there.close()
 
 
-def goes_on(there: Elsewhere, file: Path) -> None:
+def goes_on(there: Elsewhere, engine: APIClient, file: Path) -> None:
     restored = there.answer("restore", str(file), "--json")
     assert (restored["check"]["faults"], restored["check"]["unproven"]) == ([], [])
     before = there.rows("s/quick")
@@ -87,7 +89,8 @@ def goes_on(there: Elsewhere, file: Path) -> None:
     assert there.run("up").returncode == 0
     claimed = there.run("todo", "claim", "s/quick", "--claim", "claim.json", "--wait")
     assert claimed.returncode == 0, claimed.stdout + claimed.stderr
-    wait_for(lambda: there.answer("todo", "show", "s/slow", "--json")["status"] == "verified", 90)
+    wait_for(lambda: let_go(engine, there))
+    wait_for(lambda: there.answer("todo", "show", "s/slow", "--json")["status"] == "verified")
     rows = [*there.rows("s/slow"), *there.rows("s/quick")]
     assert set(keys(rows).values()) == {1}
     done = Counter((row["todo_id"], row["action"]) for row in rows)

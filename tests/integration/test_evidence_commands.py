@@ -13,7 +13,8 @@ import pytest
 from docker import APIClient
 
 from domain.base import sha256_hex
-from tests.integration.conftest import Project, wait_for
+from tests.integration.conftest import LIMIT_SECONDS, Project, wait_for
+from tests.integration.engines import HELD, let_go
 
 EVERY_KIND: dict[str, Any] = {
     "acceptance_criteria": [
@@ -119,7 +120,7 @@ def test_rejudge_and_prune_say_what_is_wrong_with_how_they_were_called(shared: P
 
 @pytest.fixture
 def slow(project: Project) -> str:
-    checks = {"checks": [{"name": "slow", "command": "sleep 12; cat a.txt"}]}
+    checks = {"checks": [{"name": "slow", "command": f"{HELD}; cat a.txt"}]}
     return project.order(id="wo-slow", verification=checks)
 
 
@@ -138,7 +139,9 @@ def test_pruning_beside_a_running_round_takes_nothing_from_it(project: Project, 
     pruned = project.answer("evidence", "prune", "--older-than", "0s", "--json")
     assert (pruned["blobs"], pruned["spared"]) == (1, 0)
     assert not (folder / "blobs" / orphan[:2] / orphan).exists()
-    out, err = running.communicate(timeout=120)
+    assert running.poll() is None, "its check is held"
+    wait_for(lambda: let_go(engine, project) or running.poll() is not None)
+    out, err = running.communicate(timeout=LIMIT_SECONDS)
     assert running.returncode == 0, err
     assert json.loads(out)["checks"][0]["outcome"] == "passed"
     for todo in ("wo-quick", "wo-slow"):
