@@ -38,6 +38,10 @@ CHECKS: list[dict[str, Any]] = [
     for number in range(3)
     for name, command in (("whole", WHOLE), ("empty", EMPTY))
 ]
+ROUNDS = 5
+"""Of how many one is met while a check of it runs, where a machine that stands still lets the others pass by."""
+
+GONE_SECONDS = 90.0
 ROUND = {"mode": "sequence", "checks": CHECKS}
 Fault = Callable[[APIClient, dict[str, Any]], None]
 
@@ -75,7 +79,7 @@ def take_all(engine: APIClient, holder: dict[str, Any]) -> None:
     """The holder, then its volume: that one refuses as long as a check has it mounted."""
     with suppress(APIError):
         engine.remove_container(holder["Id"], force=True)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
             engine.remove_volume(holder["Labels"]["countersign.volume"], force=True)
@@ -114,16 +118,32 @@ def judge(verify: subprocess.CompletedProcess[str]) -> None:
 def test_a_round_whose_seal_is_lost_is_judged_on_the_whole_tree_or_not_at_all(
     project: Project, engine: APIClient, fault: Fault, times: int
 ) -> None:
-    verify = project.start("verify", project.order(id="wo-seal", verification=ROUND), "--json")
+    order = project.order(id="wo-seal", verification=ROUND)
     volumes: set[str] = set()
-    for _ in range(times):
-        wait_for(lambda: bool(holders(engine, project)) and checks_run(engine, project))
-        for holder in holders(engine, project):
-            volumes.add(holder["Labels"]["countersign.volume"])
-            fault(engine, holder)
-    judge(ended(verify))
+    for _ in range(ROUNDS):
+        verify = project.start("verify", order, "--json")
+        met = 0
+        while met < times and comes_to_run(engine, project, verify):
+            fault_them(engine, project, fault, volumes)
+            met += 1
+        judge(ended(verify))
+        if met == times:
+            break
+    assert met == times, "each round was over before anybody looked"
     assert volumes
-    wait_for(lambda: left(engine, project, volumes) == [], 20)
+    wait_for(lambda: left(engine, project, volumes) == [], GONE_SECONDS)
+
+
+def comes_to_run(engine: APIClient, project: Project, verify: subprocess.Popen[str]) -> bool:
+    """Whether the round is met while a check runs, once it does or has ended."""
+    wait_for(lambda: verify.poll() is not None or bool(holders(engine, project) and checks_run(engine, project)))
+    return verify.poll() is None
+
+
+def fault_them(engine: APIClient, project: Project, fault: Fault, volumes: set[str]) -> None:
+    for holder in holders(engine, project):
+        volumes.add(holder["Labels"]["countersign.volume"])
+        fault(engine, holder)
 
 
 @pytest.fixture
@@ -138,17 +158,20 @@ def test_a_round_whose_engine_is_restarted_is_judged_on_the_whole_tree_or_not_at
 ) -> None:
     project.environment["DOCKER_HOST"] = private_engine.address
     order = project.order(id="wo-restart", verification=ROUND, environment={"image": TINY})
-    verify = project.start("verify", order, "--json")
-    with private_engine.api() as api:
-        wait_for(lambda: verify.poll() is not None or (bool(holders(api, project)) and checks_run(api, project)))
-        volumes = {holder["Labels"]["countersign.volume"] for holder in holders(api, project)}
-    assert verify.poll() is None, ended(verify)
+    for _ in range(ROUNDS):
+        verify = project.start("verify", order, "--json")
+        with private_engine.api() as api:
+            if comes_to_run(api, project, verify):
+                volumes = {holder["Labels"]["countersign.volume"] for holder in holders(api, project)}
+                break
+        judge(ended(verify))
+    assert verify.poll() is None, "each round was over before anybody looked"
     private_engine.stop()
     time.sleep(1)
     private_engine.start()
     judge(ended(verify))
     with private_engine.api() as api:
-        wait_for(lambda: left(api, project, volumes) == [], 20)
+        wait_for(lambda: left(api, project, volumes) == [], GONE_SECONDS)
 
 
 class _Door(socketserver.StreamRequestHandler):
