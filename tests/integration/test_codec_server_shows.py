@@ -55,7 +55,7 @@ async def test_what_is_hidden_is_shown_to_who_has_the_key(project: Project, encr
     assert f"userMetadata.summary: summary of {WORDS}" in said
 
     server.send_signal(signal.SIGINT)
-    assert server.wait(20) == 0
+    assert server.wait(60) == 0
 
 
 async def shown(address: str, *options: str) -> str:

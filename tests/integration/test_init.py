@@ -13,6 +13,7 @@ import yaml
 from adapters.config.order_file import load_order
 from domain.order import BaseRevision
 from tests.forked import FORKS
+from tests.integration.conftest import LIMIT_SECONDS
 from tests.unit.test_survey import TEST, lay_out
 from tests.unit.test_survey_base import commit, leave, repository
 
@@ -20,7 +21,7 @@ from tests.unit.test_survey_base import commit, leave, repository
 def init(folder: Path, *arguments: str, state: Path | None = None) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERSIGN_")}
     environment["COUNTERSIGN_STATE_DIR"] = str(state or folder.parent / "state")
-    return FORKS.run(("init", *arguments), folder, environment, 60)
+    return FORKS.run(("init", *arguments), folder, environment, LIMIT_SECONDS)
 
 
 @pytest.fixture
