@@ -15,9 +15,9 @@ from entrypoints.embedded import IDLE_CHECK_SECONDS
 from tests.integration.conftest import Project, alive, wait_for
 from tests.integration.test_session_commands import session_file
 
-IDLE = "10"
-LONG = IDLE_CHECK_SECONDS * 2 + float(IDLE)
-ENDS = IDLE_CHECK_SECONDS * 2 + 40
+IDLE = "30"  # seconds: more than a machine stands still
+LONG = IDLE_CHECK_SECONDS * 1.5 + float(IDLE)
+ENDS = 150.0
 ANN = Actor(role="human", identity="ann")
 
 
