@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from adapters.ledger import SqlLedger
 from tests.auditor import KEY, KEY_VARIABLE, approve, audits, configure, look, stage_of
-from tests.integration.conftest import Project, make_project, wait_for
+from tests.integration.conftest import LIMIT_SECONDS, Project, make_project, wait_for
 from tests.provider import Provider, Received, Turn, call, calls, fault, providing, text
 
 CAP = 0.5
@@ -210,18 +211,20 @@ def test_a_pass_that_was_killed_pays_for_nothing_twice(
     """Eight requests, the worker killed while the fifth is under way: the four before it are not sent again."""
     steps = [call("Read", {"path": "a.txt", "start": number}) for number in range(1, 8)]
     playing = audits([*steps, look], [approve])
+    killed = threading.Event()
 
     def script(received: Received) -> Turn:
-        turn = playing(received)
-        waits = stage_of(received) == "blind" and received.answered == 4 and len(sent) == 5
-        return Turn(**{**vars(turn), "pause": 30.0}) if waits else turn
+        if stage_of(received) == "blind" and received.answered == 4 and len(sent) == 5:
+            killed.wait(LIMIT_SECONDS)
+        return playing(received)
 
     provider.answers(script)
     name = order(audited, "wo-killed")
     running = audited.start("verify", name, "--json")
     wait_for(lambda: len(sent) == 5)
     os.kill(audited.status()["worker_pid"], signal.SIGKILL)
-    out, err = running.communicate(timeout=120)
+    killed.set()
+    out, err = running.communicate(timeout=LIMIT_SECONDS)
     assert running.returncode == 0, err
     report = json.loads(out)
     assert report["verdict"] == "PASS"
