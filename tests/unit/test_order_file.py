@@ -729,7 +729,7 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
-@settings(max_examples=200, deadline=2000)
+@settings(max_examples=200)
 @given(source=SOURCES, suffix=st.sampled_from([".yaml", ".json"]))
 def test_any_bytes_give_an_order_or_are_malformed(folder: Path, source: bytes, suffix: str) -> None:
     path = folder / f"order{suffix}"
@@ -741,7 +741,7 @@ def test_any_bytes_give_an_order_or_are_malformed(folder: Path, source: bytes, s
         assert len(str(error).splitlines()) == len(error.problems)
 
 
-@settings(max_examples=100, deadline=2000)
+@settings(max_examples=100)
 @given(field=st.sampled_from(sorted(Order.model_fields)), value=VALUES)
 def test_any_value_of_any_field_gives_an_order_or_is_malformed(folder: Path, field: str, value: object) -> None:
     path = folder / "values.json"

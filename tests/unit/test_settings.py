@@ -397,7 +397,7 @@ class TestTheFile:
             | {"deployment", "build_id", "model", "agents"}
         )
 
-    @settings(max_examples=100, deadline=2000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
     @given(
         source=st.binary(max_size=200)
         | st.lists(

@@ -309,7 +309,7 @@ def test_a_header_cannot_make_it_take_memory(export: Export) -> None:
     assert told(export.proven())[0].startswith("a/7: rows 7 to 4503599627370496 are missing")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_any_change_of_bytes_is_a_fault(export: Export, data: st.DataObject) -> None:
     whole = b"".join([row_line(row) for row in (*A, *B)])
