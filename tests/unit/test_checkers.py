@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import signal
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -78,21 +79,29 @@ class Scripted:
 
 
 class InPlace(Scripted):
-    """A sandbox without walls: runs the command in a folder, bounded by `timeout` as the real one is."""
+    """A sandbox without walls: runs the command in a folder, bounded by `timeout` as the real one is.
 
-    def __init__(self, folder: Path) -> None:
+    `over`: the time is up as soon as that file is there, and not before.
+    """
+
+    def __init__(self, folder: Path, over: Path | None = None) -> None:
         super().__init__(Observation(exit_code=0))
         self.folder = folder
+        self.over = over
 
     async def run(self, request: RunRequest) -> Observation:
         self.requests.append(request)
         process = await asyncio.create_subprocess_exec(
-            *("timeout", "-k", "2", str(request.timeout), "sh", "-c", request.command),
+            *("timeout", "-k", "60", str(3600 if self.over else request.timeout), "sh", "-c", request.command),
             cwd=self.folder / request.cwd,
             env={"PATH": os.environ["PATH"], **request.env},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
+        if self.over:
+            while process.returncode is None and not self.over.exists():  # noqa: ASYNC110 - a file has no event
+                await asyncio.sleep(0.01)
+            process.send_signal(signal.SIGALRM)  # by which `timeout` knows the time
         stdout, stderr = await process.communicate()
         assert process.returncode is not None
         return Observation(
@@ -212,7 +221,7 @@ async def test_a_catastrophic_pattern_ends_in_time() -> None:
     )
     assert (finding.outcome, finding.code) == (Outcome.FAILED, "verification_timeout")
     assert finding.duration_ms >= 500
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 60, "it would take years"
 
 
 async def test_a_file_too_large_to_search_failed_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,8 +238,10 @@ async def test_a_search_without_an_answer_says_why() -> None:
 
 async def test_a_cancelled_search_leaves_no_process() -> None:
     before = children()
-    task = asyncio.create_task(search("(a|a)*$x", b"a" * 64 + b"!", 60))
-    await asyncio.sleep(0.3)
+    task = asyncio.create_task(search("(a|a)*$x", b"a" * 64 + b"!", 3600))
+    async with asyncio.timeout(60):
+        while children() <= before:  # noqa: ASYNC110 - a process that begins has no event
+            await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -349,12 +360,12 @@ def test_a_difference_is_shown_escaped_and_short() -> None:
 
 
 async def on_module(
-    folder: Path, source: str, cases: list[dict[str, Any]], function: str = "f", **more: Any
+    folder: Path, source: str, cases: list[dict[str, Any]], function: str = "f", over: Path | None = None, **more: Any
 ) -> Finding:
     (folder / "src").mkdir()
     (folder / "src" / "solution.py").write_text(source)
     params = {"path": "src", "module": "solution", "function": function, "cases": cases}
-    return await checkers(MemoryStore(), InPlace(folder))["python_call"].check(
+    return await checkers(MemoryStore(), InPlace(folder, over))["python_call"].check(
         item("python_call", params, **more), context()
     )
 
@@ -562,7 +573,7 @@ def f():
         "sys.stdout.write('x' * 5_000_000); return n",
         "os.fork() or (os.setsid(), time.sleep(1), os._exit(0)); return n",
         "sys.stdout = sys.stderr = None; sys.setrecursionlimit(80); return n",
-        "atexit.register(os._exit, 3); threading.Thread(target=time.sleep, args=(30,)).start(); return n",
+        "atexit.register(os._exit, 3); threading.Thread(target=time.sleep, args=(300,)).start(); return n",
         "signal.signal(signal.SIGTERM, signal.SIG_IGN); return n",
     ],
 )
@@ -571,7 +582,7 @@ async def test_odd_code_with_the_right_answer_passes_in_time(tmp_path: Path, bod
     started = time.monotonic()
     finding = await on_module(tmp_path, source, [{"args": [n], "returns": n} for n in range(3)])
     assert finding.outcome is Outcome.PASSED, finding.text
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 150, "nothing of it is waited for"
 
 
 async def test_a_case_cannot_spoil_the_next(tmp_path: Path) -> None:
@@ -588,12 +599,14 @@ async def test_a_case_cannot_spoil_the_next(tmp_path: Path) -> None:
 )
 async def test_a_call_that_never_returns_is_named(tmp_path: Path, ignoring: str, meanwhile: str) -> None:
     source = "import signal, time\ndef f(n):\n"
-    source += f"    {ignoring}\n    while n == 7:\n        {meanwhile}\n    return n\n"
-    started = time.monotonic()
-    finding = await on_module(tmp_path, source, [{"args": [n], "returns": n} for n in (1, 7, 2)], timeout=5.0)
+    over = tmp_path / "over"
+    source += f"    {ignoring}\n    while n == 7:\n        open({str(over)!r}, 'w').close()\n"
+    source += f"        {meanwhile}\n    return n\n"
+    finding = await on_module(
+        tmp_path, source, [{"args": [n], "returns": n} for n in (1, 7, 2)], timeout=5.0, over=over
+    )
     assert (finding.outcome, finding.code) == (Outcome.FAILED, "verification_timeout")
     assert finding.text == "f(7): still running after 5 s"
-    assert time.monotonic() - started < 20
 
 
 async def test_more_results_than_are_kept_say_so(tmp_path: Path) -> None:

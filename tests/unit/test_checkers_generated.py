@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +21,7 @@ from domain.order import Resources
 from domain.ports import CheckContext, Finding, RunRequest
 from domain.python_criteria import Generate
 from domain.tree import Entry, Manifest
+from tests.fakes import sandbox
 from tests.fakes.evidence import MemoryStore
 from tests.fakes.sandbox import LocalSandbox
 
@@ -58,7 +62,7 @@ class Bench:
         return self.store.put(Manifest.of(entries).encode())
 
     async def check(
-        self, type: str, params: dict[str, Any], work: dict[str, str], order: dict[str, str], limit: float = 20.0
+        self, type: str, params: dict[str, Any], work: dict[str, str], order: dict[str, str], limit: float = 200.0
     ) -> Finding:
         criterion = CRITERION.validate_python({"id": "AC-1", "type": type, "params": params, "timeout": limit})
         item = Item(spelling="criterion", criterion=criterion)
@@ -186,13 +190,13 @@ async def test_numbers_that_are_none_are_expected_as_such(bench: Bench) -> None:
         ("import os\ndef is_prime(n): os._exit(3)", "ended with exit code 3 before it answered"),
         ("def is_prime(n): return 'x' * 10**7", "returned more than is taken"),
         ("def is_prime(n): return 'x' * 10**5", "answers 20 cases with more than is kept"),
-        ("import time\ndef is_prime(n): time.sleep(9)", "was not run to its end: still running after 1 s"),
+        ("import time\ndef is_prime(n): time.sleep(3600)", "was not run to its end: still running after 1 s"),
         ("import os\ndef is_prime(n): os.kill(os.getppid(), 9)", "was not run to its end: exit code"),
     ],
 )
 async def test_a_reference_that_tells_nothing_is_no_verdict(bench: Bench, reference: str, said: str) -> None:
     with pytest.raises(Unavailable) as caught:
-        await bench.call("import nowhere", generate(), reference, limit=1.0 if "sleep" in reference else 20.0)
+        await bench.call("import nowhere", generate(), reference, limit=1.0 if "sleep" in reference else 200.0)
     assert caught.value.cause is Cause.REFERENCE_FAILED
     assert said in caught.value.reason
     assert caught.value.next_step
@@ -316,9 +320,16 @@ async def test_what_cannot_be_compared_is_no_order(bench: Bench, source: str, co
     assert said in finding.text
 
 
-async def test_a_second_call_that_never_ends_is_named(bench: Bench) -> None:
-    source = "import time\ndef f(n):\n    while n > 1000:\n        time.sleep(1)\n    return n + 2000\n"
-    finding = await bench.call(source, holds("idempotent", WHOLE), limit=5.0)
+async def test_a_second_call_that_never_ends_is_named(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = tmp_path / "over"  # once it is there the time is up, and not before
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + 1000 * over.exists())
+    monkeypatch.setattr(sandbox, "time", clock)
+    monkeypatch.setattr(sandbox, "TERM_TO_KILL_SECONDS", 2000.0)
+    source = f"import time\ndef f(n):\n    while n > 1000:\n        open({str(over)!r}, 'w').close()\n"
+    source += "        time.sleep(1)\n    return n + 2000\n"
+    finding = await bench.call(source, holds("idempotent", WHOLE))
     assert finding.code == "verification_timeout"
     assert finding.text.startswith("f(f(-100)) (idempotent, seed 1): still running")
 
