@@ -59,6 +59,10 @@ def stored(store: MemoryStore, contents: Mapping[str, bytes | str]) -> Manifest:
     return tree
 
 
+PATIENT_SECONDS = 120.0
+"""For a search that ends by itself: its process may be held up."""
+
+
 def tools_of(
     store: MemoryStore, tree: Manifest, base: Manifest, diff: str = "", commits: str = "", limits: Limits | None = None
 ) -> dict[str, Tool]:
@@ -66,10 +70,10 @@ def tools_of(
         head=tree.digest, base=base.digest, head_files=1, head_bytes=1, base_files=1, dropped="", commits=commits
     )
     scope = ScopeResult(tree=tree.digest, tree_bytes=1, report="", diff=store.put(diff.encode()), base=base.digest)
-    return {tool.name: tool for tool in snapshot_tools(store, frozen, scope, limits)}
+    return {tool.name: tool for tool in snapshot_tools(store, frozen, scope, limits or Limits(seconds=PATIENT_SECONDS))}
 
 
-LIMITS = Limits(seconds=10.0, file_bytes=4_000, search_bytes=30_000)
+LIMITS = Limits(seconds=PATIENT_SECONDS, file_bytes=4_000, search_bytes=30_000)
 
 
 def usual_tools() -> dict[str, Tool]:

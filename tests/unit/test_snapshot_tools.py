@@ -18,7 +18,7 @@ from domain.messages import FreezeInput, ScopeInput, ScopeResult
 from domain.order import Scope
 from domain.tree import Commit, Entry
 from tests.fakes.evidence import MemoryStore
-from tests.frozen_trees import TREE, Watched, call, refused, stored, tools_of, usual_tools
+from tests.frozen_trees import PATIENT_SECONDS, TREE, Watched, call, refused, stored, tools_of, usual_tools
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ class TestRead:
         assert call(tools, "Read", path="./src//one.py").splitlines()[1:] == shown.splitlines()[1:]
 
     def test_a_part_of_a_long_file(self, tools: dict[str, Tool]) -> None:
-        limits = Limits(file_bytes=20_000)
+        limits = Limits(seconds=PATIENT_SECONDS, file_bytes=20_000)
         store = MemoryStore()
         tree = stored(store, TREE)
         wide = tools_of(store, tree, tree, limits=limits)

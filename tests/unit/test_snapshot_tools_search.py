@@ -11,7 +11,7 @@ from adapters.roles.snapshot_tools import Limits
 from adapters.roles.tool import Tool
 from domain.errors import Unavailable
 from tests.fakes.evidence import MemoryStore
-from tests.frozen_trees import TREE, call, refused, stored, tools_of, usual_tools
+from tests.frozen_trees import PATIENT_SECONDS, TREE, call, refused, stored, tools_of, usual_tools
 from tests.processes import children
 
 
@@ -39,7 +39,9 @@ class TestGrep:
     def test_what_is_beyond_all_that_is_read_is_said(self) -> None:
         store = MemoryStore()
         tree = stored(store, {"a": b"x" * 60, "b": b"x" * 60, "c": b"x" * 30})
-        answer = call(tools_of(store, tree, tree, limits=Limits(search_bytes=100)), "grep", pattern="x")
+        answer = call(
+            tools_of(store, tree, tree, limits=Limits(seconds=PATIENT_SECONDS, search_bytes=100)), "grep", pattern="x"
+        )
         assert [line[:1] for line in answer.splitlines()] == ["a", "c", "["]
         assert "1 files beyond 100 bytes" in answer
 
@@ -67,7 +69,7 @@ class TestGrep:
         slow = tools_of(store, tree, tree, limits=Limits(seconds=0.5))
         started, before = time.monotonic(), children()
         assert refused(slow, "grep", pattern="(a+)+$") == "too_slow"
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 60, "it would take years"
         assert children() <= before
 
     def test_a_search_that_takes_all_memory_is_ended(self, monkeypatch: pytest.MonkeyPatch) -> None:
