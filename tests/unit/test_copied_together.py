@@ -22,8 +22,8 @@ from domain.roles.spending import CapRefusal, CapsInMicros, Reservation, Spent
 
 NOON = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
 WRITERS = 3
-MOST_COPIES = 100
-"""So many, where the machine has other things to do than a writer's next row."""
+PATIENT_SECONDS = 60.0
+"""Nobody is locked out for so long, however long one that has a lock stands still."""
 
 
 def entry(ordinal: int, session: str = "s") -> TrailEntry:
@@ -53,7 +53,7 @@ class Source:
 
     @contextmanager
     def opened(self) -> Iterator[SqlTrail]:
-        trail = SqlTrail(f"sqlite:///{self.trail}", self.heads)
+        trail = SqlTrail(f"sqlite:///{self.trail}", self.heads, PATIENT_SECONDS)
         try:
             yield trail
         finally:
@@ -108,36 +108,41 @@ def test_a_copy_is_of_one_moment_while_rows_are_scheduled_stored_and_recorded(
             yield snapshot
 
     monkeypatch.setattr(together, "_snapshot", slowly)
+    monkeypatch.setattr(together, "LOCK_SECONDS", PATIENT_SECONDS)
+    monkeypatch.setattr(together, "LATE_SECONDS", PATIENT_SECONDS / 2)
+    written = dict.fromkeys((f"w-{number}" for number in range(WRITERS)), 0)
 
     def write(name: str, trail: SqlTrail) -> None:
-        with closing(sqlite3.connect(source.server, timeout=10, isolation_level=None)) as server:
+        with closing(sqlite3.connect(source.server, timeout=PATIENT_SECONDS, isolation_level=None)) as server:
             server.execute("PRAGMA synchronous = OFF")
             ordinal = 0
             while not ended.is_set():
                 ordinal += 1
                 server.execute("INSERT INTO steps VALUES (?, 'scheduled', ?)", (name, ordinal))
                 trail.append(entry(ordinal, name))
+                written[name] = ordinal
                 server.execute("INSERT INTO steps VALUES (?, 'recorded', ?)", (name, ordinal))
                 if ordinal == 1:
                     begun.wait()
 
-    names = [f"w-{number}" for number in range(WRITERS)]
     with source.opened() as trail:
-        writers = [threading.Thread(target=write, args=(name, trail)) for name in names]
+        writers = [threading.Thread(target=write, args=(name, trail)) for name in written]
         for writer in writers:
             writer.start()
-        begun.wait()
-        copies = [source.copy()]
-        while len(copies) < 4 or steps(copies[-1])["w-0", "row"] == steps(copies[0])["w-0", "row"]:
-            if len(copies) == MOST_COPIES:
-                break
+        try:
+            begun.wait(PATIENT_SECONDS)
+            copies = [source.copy() for _ in range(3)]
+            deadline = time.monotonic() + PATIENT_SECONDS
+            while written["w-0"] <= steps(copies[0])["w-0", "row"] and time.monotonic() < deadline:
+                time.sleep(0.01)
             copies.append(source.copy())
-        ended.set()
-        for writer in writers:
-            writer.join()
+        finally:
+            ended.set()
+            for writer in writers:
+                writer.join()
     for copy in copies:
         found, check = steps(copy), verified(copy)
-        for name in names:
+        for name in written:
             assert found[name, "recorded"] <= found[name, "row"] <= found[name, "scheduled"]
         assert (check.faults, check.unproven) == ((), ())
     assert found["w-0", "row"] > steps(copies[0])["w-0", "row"], "they wrote meanwhile"
@@ -166,6 +171,7 @@ def test_a_line_that_comes_after_its_row_is_waited_for(source: Source, monkeypat
         source.heads.write_bytes(content)
 
     monkeypatch.setattr(time, "sleep", finish)
+    monkeypatch.setattr(together, "LATE_SECONDS", PATIENT_SECONDS)
     copy = source.copy()
     assert (copy / "heads.jsonl").read_bytes() == content
     assert verified(copy).unproven == ()
