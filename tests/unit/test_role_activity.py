@@ -22,10 +22,12 @@ from tests.fakes.role_desk import Desk
 
 @dataclass
 class FakeRoles:
-    """Takes so long for a pass, or fails; `used` is what it was told."""
+    """Takes so long for a pass, and until so many heartbeats came, or fails; `used` is what it was told."""
 
     seconds: float = 0.0
     error: Exception | None = None
+    beats: int = 0
+    heard: list[Any] = field(default_factory=list)
     used: list[float] = field(default_factory=list)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -34,6 +36,8 @@ class FakeRoles:
         self.begun.set()
         progress("asking")
         await asyncio.sleep(self.seconds)
+        while len(self.heard) < self.beats:  # noqa: ASYNC110 - they are called back with, in whatever thread
+            await asyncio.sleep(0.01)
         if self.error:
             raise self.error
         return PassResult(outcome="answered", seconds=used + self.seconds)
@@ -46,7 +50,7 @@ def request_(monkeypatch: pytest.MonkeyPatch) -> PassInput:
 
 async def run(fake: FakeRoles, request: PassInput, details: Sequence[Any] = ()) -> tuple[PassResult, list[Any]]:
     """One try, whose earlier ones left these details; and what its heartbeats said."""
-    environment, beats = ActivityEnvironment(), list[Any]()
+    environment, beats = ActivityEnvironment(), fake.heard
     environment.info = replace(environment.info, heartbeat_details=details)
     environment.on_heartbeat = lambda *said: beats.append(said)
     try:
@@ -57,7 +61,7 @@ async def run(fake: FakeRoles, request: PassInput, details: Sequence[Any] = ()) 
 
 async def test_heartbeats_say_how_long_it_took(request_: PassInput, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roles, "BEAT_SECONDS", 0.02)
-    result, beats = await run(FakeRoles(seconds=0.1), request_)
+    result, beats = await run(FakeRoles(seconds=0.1, beats=3), request_)
     assert result.outcome == "answered"
     assert len(beats) >= 3
     assert [seconds for seconds, _ in beats] == sorted(seconds for seconds, _ in beats)
@@ -87,7 +91,7 @@ async def test_a_try_that_fails_leaves_its_time_behind(request_: PassInput) -> N
 
 
 async def test_cancelled_it_ends(request_: PassInput) -> None:
-    environment, fake = ActivityEnvironment(), FakeRoles(seconds=60)
+    environment, fake = ActivityEnvironment(), FakeRoles(seconds=3600)
     running = asyncio.ensure_future(environment.run(RoleActivities(fake).run, request_))
     await fake.begun.wait()
     environment.cancel()
