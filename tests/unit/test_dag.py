@@ -41,13 +41,19 @@ async def test_an_exception_ends_the_rest() -> None:
     async def work(node: Node) -> None:
         if node.name == "left":
             raise RuntimeError("left broke")
-        await asyncio.sleep(0.01)
+        if node.name == "right":
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                ran.append("right was ended")
         ran.append(node.name)
 
     with pytest.raises(RuntimeError, match="left broke"):
-        await dag.run(DIAMOND, work)
+        async with asyncio.timeout(60):
+            await dag.run(DIAMOND, work)
+    assert ran == ["start", "right was ended"]
     await asyncio.sleep(0.03)
-    assert ran == ["start"]
+    assert ran == ["start", "right was ended"]
 
 
 def test_a_cycle_and_an_unknown_need_are_refused() -> None:
