@@ -104,13 +104,14 @@ class Scene:
                 return scene.now
 
         driver = Driver(self.settings, Shown(self.memory), self, "s", self.tell)  # type: ignore[arg-type]  # the calls it makes
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return await driver.drive(ANN, self.failures.append)
 
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setattr(driving, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(driving, "LOOK_SHARE", 0)  # or after a look that was held up it rests for minutes
     monkeypatch.setattr(driving, "REST_SECONDS", 0.05)
     return Settings(project=tmp_path, state_dir=tmp_path / "state", temporal_address="127.0.0.1:1")
 
