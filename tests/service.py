@@ -69,7 +69,7 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
                 self.close_connection = True
                 return
             if path == "/hang":
-                service.hang.wait(30)
+                service.hang.wait(300)
                 return
             status, headers, body = service.answers.get(path, (404, {}, b'{"message": "Not Found"}'))
             try:

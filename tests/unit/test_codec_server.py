@@ -53,7 +53,7 @@ def server(keys: Keys) -> Iterator[CodecServer]:
 def ask(
     server: CodecServer, path: str, body: bytes | None = b'{"payloads": []}', method: str = "POST", **headers: str
 ) -> tuple[int, http.client.HTTPResponse, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
     connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
     answer = connection.getresponse()
     text = answer.read().decode()

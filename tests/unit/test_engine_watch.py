@@ -16,7 +16,7 @@ from domain.errors import Cause
 from entrypoints import engine_watch
 from entrypoints.engine_watch import EngineWatch
 
-SOON = 5.0
+SOON = 60.0
 
 
 class Engine:

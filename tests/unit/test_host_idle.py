@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from entrypoints import embedded
 from entrypoints.embedded import Host
 from entrypoints.host_files import Files, HostState, Plan, Process
 from entrypoints.host_log import HostLog
@@ -56,8 +57,9 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def host(server: Server, tmp_path: Path) -> Host:
+def host(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     """A host that was last used long ago. It is not run, so it takes no signals of this process."""
+    monkeypatch.setattr(embedded, "RPC_SECONDS", 60.0)  # the server answers, however long this process stands still
     made = Host.__new__(Host)
     made._plan = Plan(
         state_dir=str(tmp_path),

@@ -80,7 +80,7 @@ async def test_one_that_runs_for_long_keeps_the_host_and_nothing_else_does(
         while not _noted(used):  # noqa: ASYNC110 - a file has no event
             await asyncio.sleep(0.01)
 
-    await asyncio.wait_for(_run(noting, does), 10)
+    await asyncio.wait_for(_run(noting, does), 60)
     _forget(used)
     await asyncio.sleep(0.1)
     assert not _noted(used), "nothing runs any more"

@@ -217,7 +217,7 @@ def run_python(code: str, tmp_path: Path, **variables: str) -> subprocess.Comple
         env=plain | {"PYTHONPATH": str(ROOT), "COUNTERSIGN_PROJECT": str(tmp_path)} | variables,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
 

@@ -10,9 +10,20 @@ from contextlib import asynccontextmanager
 import pytest
 import pytest_asyncio
 
+from adapters.roles.web import allow_list, proxy
 from adapters.roles.web.allow_list import AllowList
 from adapters.roles.web.proxy import ForwardProxy
 from tests.web_site import Elsewhere, Site, elsewhere, site
+
+SOON = 60.0
+"""What is waited for comes at once, or never."""
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever answers here does so, however long this process stands still."""
+    for module, name in ((proxy, "HEAD_SECONDS"), (proxy, "CONNECT_SECONDS"), (allow_list, "RESOLVE_SECONDS")):
+        monkeypatch.setattr(module, name, SOON)
 
 
 @pytest_asyncio.fixture
@@ -40,7 +51,7 @@ class Spoken:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
             writer.write(text.encode("latin-1"))
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(SOON):
                 return (await reader.read(-1)).decode("latin-1")
         finally:
             writer.close()
@@ -120,7 +131,7 @@ async def test_an_answer_that_stays_open_is_said_to_end_and_an_early_one_is_left
         reader, writer = await asyncio.open_connection("127.0.0.1", spoken.port)
         writer.write(f"GET {url}/ HTTP/1.1\r\n\r\n".encode())
         expected = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n2\r\nab\r\n0\r\n\r\n"
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(SOON):
             assert await reader.readexactly(len(expected)) == expected
         writer.close()
     server.close()
@@ -135,7 +146,7 @@ async def test_a_page_brings_in_no_more_than_it_may() -> None:
         assert spoken.proxy.bytes_left <= 0
         assert "xxx" not in await spoken.say(f"GET {url}/ HTTP/1.1\r\n\r\n")
         spoken.proxy.next_page()
-        assert len(await asyncio.wait_for(_beginning(spoken, url, 1_000_000), 5)) >= 1_000_000
+        assert len(await asyncio.wait_for(_beginning(spoken, url, 1_000_000), SOON)) >= 1_000_000
     server.close()
 
 
@@ -196,7 +207,7 @@ async def test_when_it_ends_all_that_is_open_does() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", spoken.port)
         writer.write(f"GET {url}/ HTTP/1.1\r\n\r\n".encode())
         await reader.readuntil(b"\r\n\r\nx")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(SOON):
         assert await reader.read() == b""
     writer.close()
     with pytest.raises(ConnectionRefusedError):

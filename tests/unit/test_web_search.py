@@ -27,6 +27,12 @@ def service() -> Iterator[Service]:
         yield opened
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever answers here does so, however long this process stands still."""
+    monkeypatch.setattr(asking, "ASK_SECONDS", 120.0)
+
+
 def allowing(service: Service) -> AllowList:
     return AllowList([service.url])
 
