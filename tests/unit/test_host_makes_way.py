@@ -34,7 +34,7 @@ class Counted:
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[tuple[Settings, HostState]]:
     """A process that stands for the host, in its state directory; another stands for the worker."""
-    with subprocess.Popen(["sleep", "60"]) as host, subprocess.Popen(["sleep", "60"]) as worker:
+    with subprocess.Popen(["sleep", "600"]) as host, subprocess.Popen(["sleep", "600"]) as worker:
         settings = load_settings().model_copy(update={"state_dir": tmp_path, "drain_timeout": 1.0})
         state = HostState(host=Process.of(host.pid), worker=Process.of(worker.pid), ready=True)
         Files(tmp_path).write(state)
@@ -68,7 +68,7 @@ async def test_one_with_a_round_stays(host: tuple[Settings, HostState], monkeypa
 @pytest.fixture
 def busy() -> Iterator[Process]:
     """A worker that has started something."""
-    with subprocess.Popen(["sh", "-c", "sleep 60 & wait"]) as worker:
+    with subprocess.Popen(["sh", "-c", "sleep 600 & wait"]) as worker:
         while not (commands := psutil.Process(worker.pid).children()):
             time.sleep(0.01)
         yield Process.of(worker.pid)
@@ -110,10 +110,11 @@ async def test_one_that_comes_up_slowly_is_in_use_all_the_while(host: tuple[Sett
     files = Files(settings.state_dir)
     files.write(replace(state, ready=False, settings=shown(settings)))
     waiting = asyncio.create_task(ensure_up(settings))
-    await asyncio.sleep(0.1)
-    os.utime(files.used, (0, 0))
-    async with asyncio.timeout(10):
-        while files.used.stat().st_mtime == 0:  # noqa: ASYNC110 - a file has no event
+    async with asyncio.timeout(60):
+        while not files.used.exists():  # noqa: ASYNC110 - a file has no event
+            await asyncio.sleep(0.01)
+        os.utime(files.used, (0, 0))
+        while files.used.stat().st_mtime == 0:  # noqa: ASYNC110 - as above
             await asyncio.sleep(0.01)
     files.write(replace(state, settings=shown(settings)))
     assert (await waiting).ready
