@@ -140,7 +140,7 @@ def test_takes_bounded_time_for_files_made_to_be_slow(kind: str) -> None:
     after = {f"{n}": b"".join(other[:500]) for n in range(20)} | {"large": b"".join(other)}
     started = time.process_time()
     text = diff_of(tree(before), tree(after))
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < 100, "a comparison of all lines with all takes hours"
     assert len(PatchSet.from_string(text)) == len(changes(tree(before), tree(after)))
 
 
