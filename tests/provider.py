@@ -162,7 +162,7 @@ class Provider:
             self.received.append(received)
             return received
 
-    def wait_for(self, count: int, seconds: float = 30.0) -> None:
+    def wait_for(self, count: int, seconds: float = 60.0) -> None:
         """Until so many requests have come in all. Raises `AssertionError`."""
         ends = time.monotonic() + seconds
         while len(self.received) < count:
@@ -210,7 +210,7 @@ def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
             received = provider.take(protocol, headers, body)
             turn = provider.script(received)
             if turn.pause or turn.hang:
-                provider.over.wait(60 if turn.hang else turn.pause)
+                provider.over.wait(None if turn.hang else turn.pause)
             if turn.hang or turn.drop:
                 self.close_connection = True
                 return

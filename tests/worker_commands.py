@@ -42,7 +42,7 @@ def todo_of(workspace: Path, **fields: Any) -> Todo:
 
 
 def drive_of(
-    workspace: Path, command: str, drive: int = 1, timeout: float = 30.0, env: list[str] | None = None
+    workspace: Path, command: str, drive: int = 1, timeout: float = 120.0, env: list[str] | None = None
 ) -> WorkInput:
     worker = WorkerCommand(command=command, timeout=timeout, env=env or [])
     return WorkInput(todo=todo_of(workspace, worker=worker), attempt=1, drive=drive)
@@ -92,7 +92,7 @@ def alive(mark: str) -> bool:
     return False
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+def eventually(holds: Callable[[], bool], seconds: float = 60.0) -> bool:
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:
