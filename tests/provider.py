@@ -21,6 +21,8 @@ PATHS: Mapping[str, Protocol] = {"/v1/chat/completions": "openai", "/v1/messages
 USAGE = (100, 20)
 """Tokens in and out, of a turn that says none."""
 
+HANG_SECONDS = 120.0
+
 
 @dataclass(frozen=True)
 class Received:
@@ -72,8 +74,8 @@ class Received:
 class Turn:
     """One answer: a model's `text` and `calls`, or `output`, a structured one; or `status` and `raw`, which is none.
 
-    `cut`: half of it is sent, then the connection ends. `hang`: nothing is, until the server ends. `drop`: the
-    connection ends at once. `pause`: seconds before the answer.
+    `cut`: half of it is sent, then the connection ends. `hang`: nothing is, for long. `drop`: the connection ends
+    at once. `pause`: seconds before the answer.
     """
 
     text: str = ""
@@ -162,7 +164,7 @@ class Provider:
             self.received.append(received)
             return received
 
-    def wait_for(self, count: int, seconds: float = 60.0) -> None:
+    def wait_for(self, count: int, seconds: float = 120.0) -> None:
         """Until so many requests have come in all. Raises `AssertionError`."""
         ends = time.monotonic() + seconds
         while len(self.received) < count:
@@ -210,7 +212,7 @@ def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
             received = provider.take(protocol, headers, body)
             turn = provider.script(received)
             if turn.pause or turn.hang:
-                provider.over.wait(None if turn.hang else turn.pause)
+                provider.over.wait(HANG_SECONDS if turn.hang else turn.pause)
             if turn.hang or turn.drop:
                 self.close_connection = True
                 return

@@ -24,6 +24,9 @@ from tests.listening import listening
 CRITERION: TypeAdapter[Any] = TypeAdapter(Criterion)
 CONTEXT = CheckContext(round="round/s/t/1", tree="0" * 64, image="", resources=Resources())
 
+HANG_SECONDS = 120.0
+"""How long `/hang` does."""
+
 
 @dataclass
 class Asked:
@@ -69,7 +72,7 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
                 self.close_connection = True
                 return
             if path == "/hang":
-                service.hang.wait(300)
+                service.hang.wait(HANG_SECONDS)
                 return
             status, headers, body = service.answers.get(path, (404, {}, b'{"message": "Not Found"}'))
             try:

@@ -38,12 +38,12 @@ def github(service: Service, token: str | None = TOKEN, path: str = "") -> Acces
     return Access(github_url=f"{service.url}{path}", github_token=SecretStr(token) if token else None)
 
 
-async def exists(access: Access, head: str = "feature/prime", limit: float = 10.0) -> Finding:
+async def exists(access: Access, head: str = "feature/prime", limit: float = 100.0) -> Finding:
     params = {"repository": "octo/hello", "head": head}
     return await PrExistsChecker(access).check(item("pr_exists", params, limit), CONTEXT)
 
 
-async def merged(access: Access, number: int = 12, limit: float = 10.0, repository: str = "octo/hello") -> Finding:
+async def merged(access: Access, number: int = 12, limit: float = 100.0, repository: str = "octo/hello") -> Finding:
     params = {"repository": repository, "number": number}
     return await PrMergedChecker(access).check(item("pr_merged", params, limit), CONTEXT)
 
