@@ -8,7 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import (
+    InvalidSwitchToTargetException,
+    NoSuchElementException,
+    StaleElementReferenceException,
+)
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -16,7 +20,11 @@ from selenium.webdriver.common.by import By
 CHROMIUM = "/usr/bin/chromium"
 DRIVER = "/usr/bin/chromedriver"
 OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage")
-LOOK_SECONDS = 60.0
+LOOK_SECONDS = 150.0
+ANEW_SECONDS = 30.0
+"""A page asks the server once for what it shows: after that long it is loaded again, and asks once more."""
+
+DRAWN_ANEW = (StaleElementReferenceException, NoSuchElementException, InvalidSwitchToTargetException)
 NEWS = "newsfeed.temporal.io"
 """What the Web UI asks for news, and cannot reach where there is no network."""
 
@@ -40,13 +48,17 @@ class Browser:
 
     def see(self, *wanted: str) -> str:
         """What the page says once it says all of `wanted`; fails when it never does."""
-        deadline = time.monotonic() + LOOK_SECONDS
+        deadline, anew = time.monotonic() + LOOK_SECONDS, time.monotonic() + ANEW_SECONDS
         while True:
             text = self._text()
             missing = [part for part in wanted if part not in text]
             if not missing:
                 return text
             assert time.monotonic() < deadline, f"{missing} not on the page {self.driver.current_url}:\n{text}"
+            if time.monotonic() > anew:
+                self.complaints()  # of a page that is left
+                self.driver.refresh()
+                anew = time.monotonic() + ANEW_SECONDS
             time.sleep(0.3)
 
     def _text(self) -> str:
@@ -57,7 +69,7 @@ class Browser:
                 self.driver.switch_to.frame(frame)
                 texts.append(self.driver.find_element(By.TAG_NAME, "body").text)
                 self.driver.switch_to.default_content()
-        except StaleElementReferenceException:  # the page has just been drawn anew
+        except DRAWN_ANEW:  # just now, the page or a frame of it
             self.driver.switch_to.default_content()
             return ""
         return "\n".join(texts)
