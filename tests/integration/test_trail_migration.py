@@ -21,7 +21,7 @@ from adapters.trail.schema import EVENTS, HEADS
 from domain.errors import Unavailable
 from domain.events import TrailRow
 from domain.read_model import State, fold
-from tests.integration.test_trail_sqlite import entry
+from tests.integration.test_trail_sqlite import PATIENT_SECONDS, entry
 from tests.postgres import Cluster
 
 
@@ -76,7 +76,7 @@ def stored_by(url: str, revision: str, broken: bool = False) -> list[TrailRow]:
 @pytest.mark.parametrize("revision", ["0001", "0002"])
 def test_the_read_model_is_made_of_the_rows_that_are_there(url: str, tmp_path: Path, revision: str) -> None:
     rows = stored_by(url, revision)
-    with closing(SqlTrail(url, tmp_path / "heads.jsonl")) as trail:
+    with closing(SqlTrail(url, tmp_path / "heads.jsonl", PATIENT_SECONDS)) as trail:
         assert trail.state() == fold(rows) != State()
         assert trail.state().todos[0].reasons == ("check_failed",), "what the older version had no column for"
         assert trail.rebuild(repair=False) == ()
@@ -87,7 +87,7 @@ def test_the_read_model_is_made_of_the_rows_that_are_there(url: str, tmp_path: P
 
 def test_a_row_that_cannot_be_read_keeps_nobody_from_naming_it(url: str, tmp_path: Path) -> None:
     rows = stored_by(url, "0001", broken=True)
-    with closing(SqlTrail(url, tmp_path / "heads.jsonl")) as trail:
+    with closing(SqlTrail(url, tmp_path / "heads.jsonl", PATIENT_SECONDS)) as trail:
         assert [(fault.session, fault.sequence) for fault in trail.verify().faults] == [("local", 2)]
         assert trail.state() == fold([rows[0], rows[2]])
         with pytest.raises(Unavailable, match="local/2"):
@@ -96,7 +96,7 @@ def test_a_row_that_cannot_be_read_keeps_nobody_from_naming_it(url: str, tmp_pat
 
 def test_a_process_of_the_last_version_goes_on_beside_this_one(url: str, tmp_path: Path) -> None:
     """Its statements do not name the new columns."""
-    SqlTrail(url, tmp_path / "heads.jsonl").close()
+    SqlTrail(url, tmp_path / "heads.jsonl", PATIENT_SECONDS).close()
     engine = create_engine(make_url(url.replace("postgresql:", "postgresql+psycopg:")))
     columns = {
         "sessions": "session, status, created_at, ended_at",
@@ -108,7 +108,7 @@ def test_a_process_of_the_last_version_goes_on_beside_this_one(url: str, tmp_pat
             table = statement.split()[2]
             connection.execute(text(statement.replace(f"{table} VALUES", f"{table} ({columns[table]}) VALUES")))
     engine.dispose()
-    with closing(SqlTrail(url, tmp_path / "heads.jsonl")) as trail:
+    with closing(SqlTrail(url, tmp_path / "heads.jsonl", PATIENT_SECONDS)) as trail:
         (session,), (_, todo) = trail.state().sessions, trail.state().todos
         assert (session.todos, session.created_by, session.deadline) == (0, "", None)
         assert (todo.version, todo.depends_on, todo.time_left, todo.waiting_since) == (1, (), 0.0, None)

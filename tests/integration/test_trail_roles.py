@@ -16,7 +16,7 @@ from psycopg import sql
 from adapters.trail import SqlTrail
 from adapters.trail.roles import name_of
 from domain.errors import Cause, Unavailable
-from tests.integration.test_trail_sqlite import entry
+from tests.integration.test_trail_sqlite import PATIENT_SECONDS, entry
 from tests.postgres import PASSWORD, Cluster
 
 NUMBERS = itertools.count(1)
@@ -46,7 +46,8 @@ class House:
 
     def open(self, user: str, owner: str | None = None) -> SqlTrail:
         owner_url = self.cluster.url(self.name, owner) if owner else None
-        trail = SqlTrail(self.cluster.url(self.name, user), self.folder / "heads.jsonl", owner_url=owner_url)
+        url, heads = self.cluster.url(self.name, user), self.folder / "heads.jsonl"
+        trail = SqlTrail(url, heads, PATIENT_SECONDS, owner_url=owner_url)
         self.closing.callback(trail.close)
         return trail
 
@@ -140,7 +141,7 @@ def test_names_that_are_long_or_strange(house: House) -> None:
     assert name_of("x" * 60) != name_of("x" * 61)
     house.cluster.create_database(house.name)
     url = house.cluster.url("DATABASE").replace("DATABASE", "a%22b%20%25s%20" + "ä" * 20)
-    trail = SqlTrail(url, house.folder / "heads.jsonl")
+    trail = SqlTrail(url, house.folder / "heads.jsonl", PATIENT_SECONDS)
     house.closing.callback(trail.close)
     assert works(trail)
 
@@ -158,7 +159,7 @@ def test_what_cannot_be_reached(house: House, spoil: dict[str, Any], reason: str
     url = house.cluster.url(spoil.get("name", house.name), spoil.get("user", house.owner))
     url = url.replace(f":{house.cluster.port}/", f":{spoil.get('port', house.cluster.port)}/")
     with pytest.raises(Unavailable) as raised:
-        SqlTrail(url, house.folder / "heads.jsonl")
+        SqlTrail(url, house.folder / "heads.jsonl", PATIENT_SECONDS)
     assert reason in raised.value.reason
     assert next_step in raised.value.next_step
     assert PASSWORD not in str(raised.value)

@@ -27,22 +27,23 @@ from sqlalchemy import Engine, create_engine, event
 
 from adapters.trail import SqlTrail, chain
 from adapters.trail.schema import METADATA, SQLITE_GUARDS
-from adapters.trail.sql import BUSY_SECONDS
 from domain.errors import Cause, Unavailable
 from domain.events import HARNESS, TrailCheck, TrailEntry
 
 ROOT = Path(__file__).resolve().parents[2]
 NOON = datetime(2026, 1, 15, 12, 0, 0, tzinfo=UTC)
+PATIENT_SECONDS = 100.0
+"""What a trail waits for others here: one of them may stand still for a while, and that is no fault of it."""
 
 APPENDER = """
 import sys
 from pathlib import Path
 from adapters.trail import SqlTrail
-from tests.integration.test_trail_sqlite import entry
+from tests.integration.test_trail_sqlite import PATIENT_SECONDS, entry
 
 folder, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 sys.stdin.readline()
-trail = SqlTrail(f"sqlite:///{folder}/trail.db", folder / "heads.jsonl")
+trail = SqlTrail(f"sqlite:///{folder}/trail.db", folder / "heads.jsonl", PATIENT_SECONDS)
 for ordinal in range(count):
     trail.append(entry(ordinal, workflow_id=name))
     print(ordinal, flush=True)
@@ -74,7 +75,7 @@ class Files:
         self.heads = folder / "heads.jsonl"
 
     @contextmanager
-    def opened(self, busy_timeout: float = BUSY_SECONDS) -> Iterator[SqlTrail]:
+    def opened(self, busy_timeout: float = PATIENT_SECONDS) -> Iterator[SqlTrail]:
         with closing(SqlTrail(f"sqlite:///{self.database}", self.heads, busy_timeout)) as trail:
             yield trail
 
@@ -153,7 +154,7 @@ def start_at_once(processes: list[subprocess.Popen[str]]) -> None:
 
 def acknowledged(process: subprocess.Popen[str]) -> int:
     """How many rows the process, ended by now, had been told are stored."""
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=240)
     return output.count("\n")
 
 
@@ -210,7 +211,8 @@ def test_two_threads_open_two_new_trails_at_once(tmp_path: Path) -> None:
 
 def test_the_database_alone_keeps_appends_apart(files: Files) -> None:
     """Two trails that share the database but not the file of heads, and so not its lock."""
-    with files.opened() as one, closing(SqlTrail(f"sqlite:///{files.database}", files.folder / "more.jsonl")) as other:
+    beside = SqlTrail(f"sqlite:///{files.database}", files.folder / "more.jsonl", PATIENT_SECONDS)
+    with closing(beside) as other, files.opened() as one:
         refused: list[Exception] = []
 
         def run(trail: SqlTrail, name: str) -> None:
