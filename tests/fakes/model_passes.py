@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,13 +48,17 @@ def prompt(text: str = "hello") -> list[ModelMessage]:
 
 @dataclass
 class Asking:
-    """What outlives a worker that is killed: store and ledger. `slept`: the pauses that would have been made."""
+    """What outlives a worker that is killed: store and ledger. `slept`: the pauses that would have been made.
+
+    `clock`: what the pass's deadline, in `seconds`, is by.
+    """
 
     agents: Agents
     store: MemoryStore = field(default_factory=MemoryStore)
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
     environment: Mapping[str, str] = field(default_factory=dict)
-    seconds: float = 60.0
+    seconds: float = 600.0
+    clock: Callable[[], float] = time.monotonic
     slept: list[float] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
 
@@ -66,7 +70,7 @@ class Asking:
             self.store,
             self.ledger,
             self.told.append,
-            time.monotonic() + self.seconds,
+            self.clock() + self.seconds,
             environment=self.environment,
             sleep=self._sleep,
         )
