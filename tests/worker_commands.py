@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 
 from adapters.masking.masker import Masker
+from adapters.workers import supervised
 from adapters.workers.commands import CommandWorkers
 from domain.brief import Brief, brief_of
 from domain.events import Actor
@@ -42,7 +43,7 @@ def todo_of(workspace: Path, **fields: Any) -> Todo:
 
 
 def drive_of(
-    workspace: Path, command: str, drive: int = 1, timeout: float = 120.0, env: list[str] | None = None
+    workspace: Path, command: str, drive: int = 1, timeout: float = 240.0, env: list[str] | None = None
 ) -> WorkInput:
     worker = WorkerCommand(command=command, timeout=timeout, env=env or [])
     return WorkInput(todo=todo_of(workspace, worker=worker), attempt=1, drive=drive)
@@ -79,6 +80,13 @@ class Place:
         self.workers._cannot_confine = "not here"
 
 
+def time_is_over_once(there: Path) -> tuple[str, ...]:
+    """For `supervised._COMMAND`: a supervisor whose clock stands still until there is that file, then jumps ahead."""
+    *python, boot = supervised._COMMAND
+    clock = f"now = time.monotonic; time.monotonic = lambda: now() if os.path.exists({str(there)!r}) else -1e9; "
+    return (*python, f"import os, time; {clock}{boot}")
+
+
 def writing(value: object) -> str:
     return f"{CLAIM_PATH}printf %s {shlex.quote(json.dumps(value))} > $claim"
 
@@ -92,7 +100,7 @@ def alive(mark: str) -> bool:
     return False
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 60.0) -> bool:
+def eventually(holds: Callable[[], bool], seconds: float = 120.0) -> bool:
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:
