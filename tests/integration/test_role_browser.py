@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,14 +21,34 @@ from adapters.roles.tool import ToolRefused
 from adapters.roles.web import browser as browser_module
 from adapters.roles.web import chromium as chromium_module
 from adapters.roles.web import devtools as devtools_module
+from adapters.roles.web import proxy as proxy_module
 from adapters.roles.web.allow_list import AllowList
 from adapters.roles.web.browser import Browser
 from domain.errors import Unavailable
 from tests.web_site import Elsewhere, Site, elsewhere, site, tls_of_its_own
 
 ROOT = Path(__file__).resolve().parents[2]
+PATIENT_SECONDS = 120.0
 
 pytestmark = pytest.mark.filterwarnings("error")
+
+
+LIMITS = {
+    chromium_module: ("START_SECONDS", "END_SECONDS"),
+    browser_module: ("START_SECONDS", "NAVIGATE_SECONDS", "SETTLE_SECONDS"),
+    devtools_module: ("ANSWER_SECONDS",),
+    proxy_module: ("HEAD_SECONDS", "CONNECT_SECONDS"),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _patient() -> Iterator[None]:
+    """What is to succeed here has all the time that a machine with much to do takes for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, names in LIMITS.items():
+            for name in names:
+                patch.setattr(module, name, PATIENT_SECONDS)
+        yield
 
 
 @pytest_asyncio.fixture(scope="module")
@@ -228,6 +248,13 @@ def processes_of(folder: Path) -> list[psutil.Process]:
     return found
 
 
+def variables_of(process: psutil.Process) -> dict[str, str]:
+    """None of one that has ended meanwhile, as helpers of a browser's do."""
+    with suppress(psutil.NoSuchProcess):
+        return process.environ()
+    return {}
+
+
 def main_of(folder: Path) -> psutil.Process:
     """Chromium's first process."""
     return next(one for one in processes_of(folder) if "--remote-debugging-pipe" in one.cmdline())
@@ -239,7 +266,7 @@ def network_of(process: int) -> Path:
 
 
 def wait_until_nothing_is_left(folder: Path) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENT_SECONDS
     while processes_of(folder) or folder.exists():
         assert time.monotonic() < deadline, (processes_of(folder), folder.exists())
         time.sleep(0.02)
@@ -263,7 +290,7 @@ async def test_nothing_is_saved_and_a_call_that_is_given_up_takes_all_with_it(br
     assert browser.started is not None
     folder = browser.started.folder
     assert len(processes_of(folder)) >= 4
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENT_SECONDS
     while kept_in(folder, b"saved\0saved"):  # it is written until it is known to be a file to be saved
         assert time.monotonic() < deadline, "it was saved"
         await asyncio.sleep(0.05)
@@ -310,7 +337,10 @@ async def test_a_browser_that_crashes_is_unavailable_and_started_again(browser: 
 WORKER = """
 import asyncio, sys
 from adapters.roles.web.allow_list import AllowList
+from adapters.roles.web import browser as limits, chromium, devtools
 from adapters.roles.web.browser import Browser
+
+limits.START_SECONDS = limits.NAVIGATE_SECONDS = chromium.START_SECONDS = devtools.ANSWER_SECONDS = 120.0
 
 async def main():
     browser = Browser(AllowList([sys.argv[1]]), lambda _: None)
@@ -332,7 +362,7 @@ async def test_nothing_is_left_of_a_browser_whose_worker_was_killed(there: Site)
     folder = Path((await process.stdout.readline()).decode().strip())
     found = processes_of(folder)
     assert len(found) >= 4
-    assert not [one for one in found if "COUNTERSIGN_TEST_KEY" in one.environ()]
+    assert not [one for one in found if "COUNTERSIGN_TEST_KEY" in variables_of(one)]
     process.send_signal(signal.SIGKILL)
     await process.wait()
     wait_until_nothing_is_left(folder)
@@ -351,7 +381,7 @@ async def test_nothing_is_left_of_a_browser_that_does_not_answer(
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setattr(browser_module, "START_SECONDS", 0.2)
     monkeypatch.setattr(chromium_module, "END_SECONDS", 600.0)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENT_SECONDS):
         with pytest.raises(Unavailable, match="Chromium does not start: it says nothing"):
             await Browser(AllowList([there.url]), lambda _: None).navigate(there.url)
     assert not [one for one in psutil.process_iter(["cmdline"]) if seconds in (one.info["cmdline"] or [])]
