@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,18 @@ Check = Callable[..., Awaitable[Finding]]
 
 
 class Counting(DockerSandbox):
-    """The real sandbox, which also tells what was run."""
+    """The real sandbox, which also tells what was run. `hanging`: seconds of the next controls, those that hang."""
 
     runs: list[str]
 
+    hanging: Sequence[float] = ()
+
     async def run(self, request: RunRequest) -> Observation:
-        self.runs.append(request.key.rpartition("/")[2])
+        name = request.key.rpartition("/")[2]
+        self.runs.append(name)
+        if name == "control" and self.hanging:
+            seconds, *self.hanging = self.hanging
+            request = request.model_copy(update={"timeout": seconds})
         return await super().run(request)
 
 
@@ -52,13 +58,13 @@ async def check(docker: tuple[Counting, MemoryStore, str]) -> AsyncIterator[Chec
     """Checks a command on a head beside a base, in a round of its own."""
     sandbox, store, image = docker
     round = f"round/test/{uuid.uuid4().hex}/1"
-    sandbox.runs = []
+    sandbox.runs, sandbox.hanging = [], ()
 
     def tree(files: Files) -> str:
         entries = [Entry(path=p, size=len(t.encode()), digest=store.put(t.encode())) for p, t in files.items()]
         return store.put(Manifest.of(entries).encode())
 
-    async def run(base: Files, head: Files, command: str = "pytest -q", limit: float = 30.0, **params: Any) -> Finding:
+    async def run(base: Files, head: Files, command: str = "pytest -q", limit: float = 200.0, **params: Any) -> Finding:
         criterion = Pytest(id="tests", timeout=limit, params=PytestParams(command=command, **params))
         trusted = [path for path in base if path.startswith("tests/") or path == "conftest.py"]
         context = CheckContext(
@@ -235,18 +241,22 @@ async def test_meddling_that_begins_with_a_call_is_noticed_where_no_test_names_a
     assert (found.outcome, found.code) == (Outcome.FAILED, "subverted"), found.text
 
 
-async def test_work_that_hangs_where_it_is_measured_is_caught_and_slow_inputs_are_not(check: Check) -> None:
+async def test_work_that_hangs_where_it_is_measured_is_caught_and_slow_inputs_are_not(
+    check: Check, docker: tuple[Counting, MemoryStore, str]
+) -> None:
     """A value that is only expected reaches no honest function; an input may make one run for hours."""
     test = "from calc import same\n\ndef test_same():\n    assert same(3) == 3\n\ndef test_any():\n    assert same(2)\n"
     base = {**INI, "src/calc.py": "def same(n):\n    return 0\n", "tests/test_calc.py": test}
     slow = "def same(n):\n    while n > 1000:\n        pass\n    return n\n"
-    honest = await check(base, {**base, "src/calc.py": slow}, limit=4.0)
+    docker[0].hanging = [4.0]  # the one after it comes to its end
+    honest = await check(base, {**base, "src/calc.py": slow})
     assert honest.outcome is Outcome.PASSED, honest.text
     hangs = (
         "import pathlib\n\nclass Any(int):\n    def __eq__(self, other):\n        while other != 3:\n            pass\n"
         "        return True\n\ndef same(n):\n    return Any(7)\n"
     )
-    found = await check(base, {**base, "src/calc.py": hangs}, limit=4.0)
+    docker[0].hanging = [4.0, 8.0]  # the second has to come as far as to what hangs
+    found = await check(base, {**base, "src/calc.py": hangs})
     assert (found.outcome, found.code) == (Outcome.FAILED, "subverted"), found.text
 
 

@@ -89,7 +89,7 @@ class Workbench:
 
     async def check(self, source: str, command: str, **params: Any) -> Finding:
         tests = PytestParams(command=command, env={"SETTINGS_MODULE": "project_settings"}, **params)
-        criterion = Pytest(id="tests", timeout=60, params=tests)
+        criterion = Pytest(id="tests", timeout=200, params=tests)
         trusted = ["tests/conftest.py", "tests/test_calc.py"]
         context = CheckContext(
             round=self.round,
