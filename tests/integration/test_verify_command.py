@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -110,13 +112,15 @@ def intervals(project: Project, todo: str) -> dict[str, tuple[datetime, datetime
     return {name: (start, end) for name, (start, end) in times.items()}
 
 
-def test_parallel_checks_take_the_longest_ones_time(shared: Project) -> None:
-    names = ["a", "b", "c", "d"]
-    order = shared.order(id="wo-wide", verification={"checks": [check(name, "sleep 4") for name in names]})
-    report = json.loads(shared.run("verify", order, "--json").stdout)
-    together = sum(entry["duration_ms"] for entry in report["checks"])
-    assert together >= 4 * 4000
-    assert report["duration_ms"] < together * 0.8, "they did not run beside each other"
+def test_parallel_checks_run_beside_each_other(shared: Project) -> None:
+    """By what each of them says of its beginning and end: how long the rest takes is the machine's business."""
+    says = [check(name, "date +%s.%N; sleep 4; date +%s.%N") for name in ("a", "b", "c", "d")]
+    report = json.loads(
+        shared.run("verify", shared.order(id="wo-wide", verification={"checks": says}), "--json").stdout
+    )
+    spans = sorted(tuple(map(float, entry["output"].split())) for entry in report["checks"])
+    assert len(spans) == 4
+    assert any(after[0] < before[1] for before, after in pairwise(spans)), spans
 
 
 @pytest.mark.slow
@@ -144,7 +148,7 @@ def test_two_rounds_of_one_order_and_one_in_another_project_at_the_same_time(
         second.start("verify", second.order(id="wo-twice", verification=checks), "--json"),
     ]
     try:
-        outputs = [process.communicate(timeout=120) for process in running]
+        outputs = [process.communicate(timeout=240) for process in running]
     finally:
         assert second.run("down").returncode == 0
     assert [process.returncode for process in running] == [0, 0, 0], outputs
@@ -194,11 +198,14 @@ def test_the_doctor_and_verify_name_an_engine_that_is_gone(project: Project) -> 
 @pytest.mark.slow
 def test_a_host_at_work_does_not_make_way(project: Project, engine: APIClient) -> None:
     running = project.start(
-        "verify", project.order(id="wo-first", verification={"checks": [check("wait", "sleep 20")]})
+        "verify", project.order(id="wo-first", verification={"checks": [check("wait", "sleep 280")]})
     )
     wait_for(lambda: any(row["action"] == "check_started" for row in project.rows("wo-first")))
     result = project.run("verify", "wo-first.yaml", COUNTERSIGN_PARALLELISM="1")
     assert result.returncode == 3
     assert "parallelism" in result.stderr
-    running.communicate(timeout=60)
-    assert running.returncode == 0
+    assert running.poll() is None, "it goes on"
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=150)
+    assert running.returncode == 130
+    wait_for(lambda: project.rows("wo-first")[-1]["action"] == "verification_cancelled")
