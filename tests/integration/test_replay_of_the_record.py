@@ -27,7 +27,7 @@ ORDERS: dict[str, dict[str, Any]] = {
         "environment": {"image": "no-such-image:1"},
         "verification": {"checks": [{"name": "any", "command": "true"}]},
     },
-    "wo-cancelled": {"verification": {"checks": [{"name": "slow", "command": "sleep 60"}]}},
+    "wo-cancelled": {"verification": {"checks": [{"name": "slow", "command": "sleep 280"}]}},
 }
 CODES = {"wo-outside": 1, "wo-human": 4, "wo-unknown": 3}
 STANDING = {
@@ -49,7 +49,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     running = project.start("verify", project.order(id="wo-cancelled", **ORDERS["wo-cancelled"]))
     wait_for(lambda: any(row["action"] == "check_started" for row in project.rows("wo-cancelled")))
     running.send_signal(signal.SIGINT)
-    running.communicate(timeout=60)
+    running.communicate(timeout=150)
     assert running.returncode == 130
     for verdict, code in (("old", 1), ("new", 0)):
         checks = {

@@ -75,7 +75,7 @@ def test_a_worker_command_that_is_lost_is_started_again_and_told_so(words: Proje
     """Countersign's worker dies while a command runs; the next one starts it once more, `resumed`."""
     agent = 'import json, os, pathlib, time\nbrief = json.load(open(os.environ["COUNTERSIGN_BRIEF"]))\n'
     agent += 'pathlib.Path("began").open("a").write(f"{brief[\'resumed\']}\\n")\n'
-    agent += 'time.sleep(0 if brief["resumed"] else 60)\npathlib.Path("a.txt").write_text("after\\n")\n'
+    agent += 'time.sleep(0 if brief["resumed"] else 600)\npathlib.Path("a.txt").write_text("after\\n")\n'
     words.write(base__a_dot_txt="before\n", lost__a_dot_txt="before\n", agent_dot_py=agent)
     criterion = {"type": "file_contains", "params": {"path": "a.txt", "pattern": "after"}}
     todo = {
@@ -91,7 +91,7 @@ def test_a_worker_command_that_is_lost_is_started_again_and_told_so(words: Proje
     began = words.root / "lost" / "began"
     wait_for(began.exists)
     os.kill(words.status()["worker_pid"], signal.SIGKILL)
-    out, err = running.communicate(timeout=120)
+    out, err = running.communicate(timeout=240)
     assert running.returncode == 0, out + err
     assert began.read_text() == "False\nTrue\n"
     (ended,) = [row for row in words.rows("lost/a") if row["action"] == "worker_ended"]

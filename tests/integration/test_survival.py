@@ -19,6 +19,10 @@ WORKER = Path(__file__).parents[2] / "worker.py"
 SLOW = {"checks": [{"name": "slow", "command": "sleep 8; cat a.txt"}, {"name": "quick", "command": "cat a.txt"}]}
 
 
+HELD = {"checks": [{"name": "slow", "command": "sleep 280"}]}
+"""Still runs when the test comes to end it, however late that is."""
+
+
 def our_containers(engine: APIClient, project: Project) -> list[str]:
     state = str(Path(project.environment["XDG_STATE_HOME"]))
     found = engine.containers(all=True, filters={"label": "countersign.owner"})
@@ -64,14 +68,14 @@ def test_a_round_whose_command_is_killed_ends_all_the_same(project: Project, eng
 
 
 def test_interrupted_the_round_is_cancelled_and_nothing_is_left(project: Project, engine: APIClient) -> None:
-    verify = project.start("verify", project.order(id="wo-slow", verification=SLOW))
+    verify = project.start("verify", project.order(id="wo-slow", verification=HELD))
     wait_for(lambda: started(engine, project))
     verify.send_signal(signal.SIGINT)
-    _, err = verify.communicate(timeout=60)
+    _, err = verify.communicate(timeout=150)
     assert verify.returncode == 130
     assert "nothing was decided" in err
     wait_for(lambda: our_containers(engine, project) == [] and our_volumes(engine, project) == [])
-    assert project.rows("wo-slow")[-1]["action"] == "verification_cancelled"
+    wait_for(lambda: project.rows("wo-slow")[-1]["action"] == "verification_cancelled")
 
 
 def test_down_drains_and_the_host_leaves_no_process(project: Project) -> None:
@@ -109,8 +113,7 @@ def test_a_host_whose_file_was_lost_or_damaged_is_found_again(shared: Project, d
 
 @pytest.mark.slow
 def test_down_takes_along_what_a_round_sealed(project: Project, engine: APIClient) -> None:
-    slow = {"checks": [{"name": "slow", "command": "sleep 60"}]}
-    verify = project.start("verify", project.order(verification=slow), COUNTERSIGN_DRAIN_TIMEOUT="1")
+    verify = project.start("verify", project.order(verification=HELD), COUNTERSIGN_DRAIN_TIMEOUT="1")
     wait_for(lambda: started(engine, project))
     verify.kill()
     verify.communicate()
@@ -125,7 +128,7 @@ def test_a_worker_ends_on_sigterm_when_its_check_has(project: Project, engine: A
     wait_for(lambda: started(engine, project))
     worker = project.status()["worker_pid"]
     os.kill(worker, signal.SIGTERM)
-    out, err = verify.communicate(timeout=120)
+    out, err = verify.communicate(timeout=240)
     assert verify.returncode == 0, err
     assert not alive(worker)
     host_log = Path(project.status()["state_dir"]) / "host.log"
@@ -153,7 +156,7 @@ def test_with_a_server_of_ones_own(project: Project, engine: APIClient) -> None:
         assert result.returncode == 0, result.stderr
     finally:
         worker.terminate()
-        assert worker.wait(60) == 0
+        assert worker.wait(150) == 0
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ CHECKS = [{"name": name, "command": "sleep 0.5; grep -q after a.txt"} for name i
 ROUNDS = 12
 PARALLELISM = 2
 IN_TIME = 300.0
-REAPED = 100.0
+REAPED = 300.0
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ async def test_rounds_of_an_engine_that_is_killed_end_on_the_other(
                 for worker in workers:
                     if alive(worker.pid):
                         worker.send_signal(signal.SIGTERM)
-                    worker.wait(60)
+                    worker.wait(150)
 
 
 async def _live_through(
@@ -170,9 +170,9 @@ async def _live_through(
     await until(here.says("dies", "does not answer"))
 
     dies.start()
-    await until(here.says("dies", "answers again"), 30)
+    await until(here.says("dies", "answers again"))
     os.kill(workers[1].pid, signal.SIGTERM)
-    workers[1].wait(60)
+    workers[1].wait(150)
     async with asyncio.timeout(IN_TIME):
         report = await here.round("wo-alone")
     assert (report.verdict, set(here.images(report))) == ("PASS", {other})

@@ -77,7 +77,7 @@ async def test_a_round_goes_through_workers_in_containers(
                 assert project.run("log", "verify").returncode == 0
             finally:
                 here.terminate()
-                here.wait(60)
+                here.wait(150)
             for name in names:
                 engine.stop(name, timeout=60)
                 wait_for(lambda name=name: not engine.inspect_container(name)["State"]["Running"])  # type: ignore[misc]  # as above
