@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +28,27 @@ Check = Callable[..., Awaitable[Finding]]
 
 
 class Counting(DockerSandbox):
-    """The real sandbox, which also tells what was run. `hanging`: seconds of the next controls, those that hang."""
+    """The real sandbox, which also tells what was run. `hanging`: how many of the next controls hang.
+
+    Those have as long as four runs on the base, so that they come as far as to what hangs.
+    """
 
     runs: list[str]
 
-    hanging: Sequence[float] = ()
+    hanging = 0
+    took = 1.0
 
     async def run(self, request: RunRequest) -> Observation:
         name = request.key.rpartition("/")[2]
         self.runs.append(name)
         if name == "control" and self.hanging:
-            seconds, *self.hanging = self.hanging
-            request = request.model_copy(update={"timeout": seconds})
-        return await super().run(request)
+            self.hanging -= 1
+            request = request.model_copy(update={"timeout": max(4.0, 4 * self.took)})
+        began = time.monotonic()
+        observed = await super().run(request)
+        if name == "base":
+            self.took = time.monotonic() - began
+        return observed
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +67,7 @@ async def check(docker: tuple[Counting, MemoryStore, str]) -> AsyncIterator[Chec
     """Checks a command on a head beside a base, in a round of its own."""
     sandbox, store, image = docker
     round = f"round/test/{uuid.uuid4().hex}/1"
-    sandbox.runs, sandbox.hanging = [], ()
+    sandbox.runs, sandbox.hanging = [], 0
 
     def tree(files: Files) -> str:
         entries = [Entry(path=p, size=len(t.encode()), digest=store.put(t.encode())) for p, t in files.items()]
@@ -248,14 +257,14 @@ async def test_work_that_hangs_where_it_is_measured_is_caught_and_slow_inputs_ar
     test = "from calc import same\n\ndef test_same():\n    assert same(3) == 3\n\ndef test_any():\n    assert same(2)\n"
     base = {**INI, "src/calc.py": "def same(n):\n    return 0\n", "tests/test_calc.py": test}
     slow = "def same(n):\n    while n > 1000:\n        pass\n    return n\n"
-    docker[0].hanging = [4.0]  # the one after it comes to its end
+    docker[0].hanging = 1  # the one after it comes to its end
     honest = await check(base, {**base, "src/calc.py": slow})
     assert honest.outcome is Outcome.PASSED, honest.text
     hangs = (
         "import pathlib\n\nclass Any(int):\n    def __eq__(self, other):\n        while other != 3:\n            pass\n"
         "        return True\n\ndef same(n):\n    return Any(7)\n"
     )
-    docker[0].hanging = [4.0, 8.0]  # the second has to come as far as to what hangs
+    docker[0].hanging = 2
     found = await check(base, {**base, "src/calc.py": hangs})
     assert (found.outcome, found.code) == (Outcome.FAILED, "subverted"), found.text
 
