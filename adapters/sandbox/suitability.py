@@ -24,7 +24,7 @@ TOOLS = {1: "cp", 2: "timeout with -k"}
 _SCRIPT = """
 missing=0
 : > /work/original && cp -RPp /work/original /work/copy || missing=$((missing + 1))
-timeout -k 1 5 sh -c : >/dev/null 2>&1 || missing=$((missing + 2))
+timeout -k 1 60 sh -c : >/dev/null 2>&1 || missing=$((missing + 2))
 if [ -d /deps ]; then
     du -skl /deps || du -sk /deps
     du -skl --apparent-size /deps

@@ -23,7 +23,7 @@ from typing import Any, TypedDict
 from adapters.workers import confinement
 
 SAYS_SECONDS = 1.0
-SWEEP_SECONDS = 5.0
+SWEEPS = 500
 SWEEP_POLL_SECONDS = 0.01
 PIECE = 256 * 1024
 CANNOT = 3
@@ -242,14 +242,16 @@ class Supervision:
                 os.kill(process, signal.SIGKILL)
 
     def _sweep(self) -> bool:
-        """End what the command has left behind; whether something could not be ended in time."""
-        deadline = time.monotonic() + SWEEP_SECONDS
-        while self._reap():
-            if time.monotonic() > deadline:
-                return True
+        """End what the command has left behind; whether something could not be ended in `SWEEPS`, about five seconds.
+
+        They are counted, and not timed: a process that stood still has not tried.
+        """
+        for _ in range(SWEEPS):
+            if not self._reap():
+                return False
             self._kill_all()
             time.sleep(SWEEP_POLL_SECONDS)
-        return False
+        return self._reap()
 
     def _drain(self) -> None:
         """What was printed and not read yet."""

@@ -23,7 +23,7 @@ from tests.forked import FORKS
 from tests.worker_commands import Place
 
 COUNTERSIGN = Path(sys.executable).parent / "countersign"
-LIMIT_SECONDS = 240
+LIMIT_SECONDS = 600
 
 
 @dataclass
