@@ -139,9 +139,10 @@ def test_a_worker_ends_on_sigterm_when_its_check_has(project: Project, engine: A
 def test_with_a_server_of_ones_own(project: Project, engine: APIClient) -> None:
     """TEMPORAL_ADDRESS names a server; a worker for it is started by hand."""
     project.run("up")
-    address = project.status()["temporal_address"]
-    os.kill(project.status()["host_pid"], signal.SIGKILL)  # its server and worker stay, as anybody's would
-    remote = {"TEMPORAL_ADDRESS": address}
+    status = project.status()
+    for name in ("host_pid", "worker_pid"):  # the server stays, as anybody's would, and nobody works for it
+        os.kill(status[name], signal.SIGKILL)
+    remote = {"TEMPORAL_ADDRESS": status["temporal_address"]}
     own = project.environment | remote | {"COUNTERSIGN_TEMPORAL_NAMESPACE": "default"}
     order = project.order(verification={"checks": [{"name": "any", "command": "true"}]})
     assert project.run("up", **remote).returncode == 1
