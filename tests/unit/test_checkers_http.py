@@ -55,7 +55,7 @@ class Probing(Serving):
             assert program.count(self.over) == 1
             program = program.replace(self.over, f"{self.over}; signal.raise_signal(signal.SIGALRM)")
         process = await asyncio.create_subprocess_exec(
-            *("timeout", "-k", "60", str(served.timeout + 10), "sh", "-c", probe.command),
+            *("timeout", "-k", "60", str(served.timeout + 300), "sh", "-c", probe.command),
             env={
                 "PATH": os.environ["PATH"],
                 "http_proxy": "http://127.0.0.1:9/",
@@ -65,7 +65,12 @@ class Probing(Serving):
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        out, err = await process.communicate()
+        try:
+            out, err = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.terminate()
+                await process.wait()
         seen = Observation(exit_code=process.returncode or 0, stdout=out.decode(), stderr=err.decode())
         return self.served.model_copy(update={"probe": seen})
 
