@@ -242,6 +242,15 @@ class Life:
         await until(there)
         return self.rows(action)[count - 1]
 
+    async def timers(self) -> list[float]:
+        """The seconds of every timer that was set, the latest one last.
+
+        When a timer's row is written says less: a skip can end beyond the moment that the timer was set for.
+        """
+        history = await self.handle.fetch_history()
+        started = (event.timer_started_event_attributes for event in history.events)
+        return [timer.start_to_fire_timeout.ToTimedelta().total_seconds() for timer in started if timer.timer_id]
+
     async def replayed(self) -> None:
         """Every run's history leads to the same commands again."""
         replayer = Replayer(workflows=[TodoWorkflow], data_converter=self.client.data_converter, debug_mode=True)
