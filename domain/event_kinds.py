@@ -151,12 +151,26 @@ KINDS: dict[Action, Kind] = {
     ),
     "spec_created": Kind("The designer is done", ("auditor",), r.SpecCreated, "SPEC", ("criteria", "summary")),
     "tests_generated": Kind("The strategist is done", ("auditor",), r.GeneratedTests, "TESTS", ("count",)),
+    "check_rejected": Kind(
+        "A drafted check may not count",
+        ("harness",),
+        r.CheckRejected,
+        "REJECT",
+        ("criterion", "code", "dropped", "check"),
+    ),
     "criterion_audited": Kind(
         "The auditor on one criterion",
         ("auditor",),
         r.CriterionAudited,
         "AUDIT",
         ("criterion", "assessment", "confidence"),
+    ),
+    "criterion_judged": Kind(
+        "The judge on one disputed criterion",
+        ("auditor",),
+        r.CriterionJudged,
+        "JUDGE",
+        ("criterion", "verdict", "confidence", "first"),
     ),
     "role_pass_completed": Kind(
         "A role has answered, asked, or come to no answer",

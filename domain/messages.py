@@ -10,9 +10,10 @@ from domain.checks import CheckResult, Item
 from domain.claims.claim import Claim, Contradiction
 from domain.claims.minted import MintedEvidence
 from domain.decision import Decision
+from domain.drafts.record import DraftRecord
 from domain.events import Actor, TrailEntry
 from domain.order import Base, Order, Resources, Scope
-from domain.roles.results import AuditRecord
+from domain.roles.results import AuditRecord, DisputeRecord
 from domain.scope import Violation
 from domain.tree import Change, Dropped
 
@@ -310,7 +311,8 @@ class RoundRecord(Message):
     """Everything a round came to: what the report is made of, and what `domain.facts` takes the facts from.
 
     `refused` and `unknown`: why there is no tree to speak of, as `domain.decision.Facts` has them. `contradictions`:
-    where the claim says something else than was seen. `audit`: the auditor's part, None where it was not asked.
+    where the claim says something else than was seen. `audit`: the auditor's part, None where it was not asked; so
+    `draft` and `dispute`, those of the designer and strategist, and of the advocate, critic and judge.
     """
 
     input: RoundInput
@@ -329,6 +331,14 @@ class RoundRecord(Message):
     probe: ProbeSeen | None = None
     contradictions: tuple[Contradiction, ...] = ()
     audit: AuditRecord | None = None
+    draft: DraftRecord | None = None
+    dispute: DisputeRecord | None = None
+
+    @property
+    def order(self) -> Order:
+        """The order with the criteria that the round drafted for it: what was checked, judged and decided by."""
+        drafted = self.draft.criteria if self.draft else ()
+        return self.input.order.with_criteria(drafted)
 
 
 class FiledReport(Message):

@@ -7,6 +7,7 @@ Whether the workspace and the base exist is checked where they are read, by `ada
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, JsonValue, Tag, model_validator
@@ -169,7 +170,9 @@ class Verification(Part):
     """How a claim is verified. Source: seed `authority` 9, `pipeline` "Verification TOML", DESIGN 8.
 
     `tests` are files or folders beside the order, laid over the trusted tree at the same paths. What is required, runs
-    in a container and fails, runs up to `retries_on_failure` more times: passing then, it is flaky.
+    in a container and fails, runs up to `retries_on_failure` more times: passing then, it is flaky. `adversarial`: when
+    an advocate and a critic argue before a judge; `draft`: whether an order that has nothing to check gets criteria
+    from a designer and a strategist.
     """
 
     enabled: bool = True
@@ -178,6 +181,8 @@ class Verification(Part):
     tests: list[RelativePath] = []
     auditor: Auditor = Auditor()
     objective_only: bool = False
+    adversarial: Literal["auto", "always", "never"] = "auto"
+    draft: Literal["auto", "never"] = "auto"
     confidence_threshold: float = Field(default=0.7, ge=0, le=1)
     probe: Literal["off", "revert", "mutate"] = "off"
     retries_on_failure: int = Field(default=1, ge=0, le=5)
@@ -300,6 +305,11 @@ class Order(Part):
                 ]
             )
         )
+
+    def with_criteria(self, further: Iterable[Criterion]) -> Order:
+        """This order with further criteria after its own; itself where there are none."""
+        added = list(further)
+        return self.model_copy(update={"acceptance_criteria": [*self.acceptance_criteria, *added]}) if added else self
 
     @property
     def digest(self) -> str:

@@ -13,7 +13,7 @@ from pydantic import model_validator
 from domain.checks import Outcome
 from domain.decision import RoundOutcome
 from domain.event_payloads import Payload
-from domain.roles.passes import Role, Stage
+from domain.roles.names import Role, Stage
 from domain.roles.results import PassOutcome
 
 _EITHER = "either what was found or the error, and never both"
@@ -159,6 +159,16 @@ class GeneratedTests(Payload):
     count: int
 
 
+class CheckRejected(Payload):
+    """A drafted check that did not pass its lint. `dropped`: for good, else it went back to the strategist once."""
+
+    criterion: str
+    check: str
+    code: str
+    reason: str
+    dropped: bool
+
+
 class CriterionAudited(Payload):
     """The auditor on one criterion."""
 
@@ -168,12 +178,25 @@ class CriterionAudited(Payload):
     evidence: str
 
 
+class CriterionJudged(Payload):
+    """The judge on one disputed criterion, once for each time that it was asked. `first`: whose argument it read first.
+
+    `evidence` is what its first quote cites.
+    """
+
+    criterion: str
+    verdict: Literal["PASS", "FAIL"]
+    confidence: float
+    first: Literal["advocate", "critic"]
+    evidence: str
+
+
 class RolePassCompleted(Payload):
     """One pass of a role, `part` of its stage from 0. `said` and `messages`: blobs, its answer and the conversation.
 
     `scripted`: no model answered, a file did. `requests` were sent, `remembered` are those that an earlier try had
     sent. `cost_usd` in US dollars. `prompt`, `tools`, `policy` and `packet`: digests of what the answer follows from.
-    `why`: in words, where nothing was answered.
+    `why`: in words, where nothing was answered. `first`: whose argument a judge read first.
     """
 
     role: Role
@@ -194,6 +217,7 @@ class RolePassCompleted(Payload):
     policy: str
     packet: str
     why: str
+    first: str = ""
 
 
 class ToolRefused(Payload):

@@ -1,8 +1,9 @@
-"""What the auditor's word comes to, as the decision sees it. The answer itself is `roles.opinion`'s."""
+"""What the auditor's and the judge's words come to, as the decision sees them. The answers are `domain.roles`'."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 from domain.base import Message
 
@@ -28,7 +29,8 @@ class Audit(Message):
 
     `feedback`: its reasons and what it wants done, or why there is no word, in words. `confidence` is of the whole
     verdict, None where there is none. `passed_subjective`: the criteria that only a judge can tell and that it holds to
-    be met, each with its confidence. `evidence`: the ids that it cites.
+    be met, each with its confidence. `evidence`: the ids that it cites. `objects_to`: the criteria that it holds not to
+    be met or not shown to be.
     """
 
     outcome: AuditorOutcome
@@ -37,3 +39,36 @@ class Audit(Message):
     confidence: float | None = None
     passed_subjective: dict[str, float] = {}
     evidence: tuple[str, ...] = ()
+    objects_to: tuple[str, ...] = ()
+
+
+class TiebreakOutcome(StrEnum):
+    """What the adversarial stage came to. Only `judged` is a word on the work."""
+
+    JUDGED = "judged"
+    UNAVAILABLE = "unavailable"
+    INCONCLUSIVE = "inconclusive"
+    COST_CAP = "cost_cap_exceeded"
+    TIMED_OUT = "timed_out"
+
+
+class Ruled(Message):
+    """The judge on one disputed criterion. `evidence`: the ids that it quotes."""
+
+    criterion: str
+    verdict: Literal["PASS", "FAIL"]
+    confidence: float
+    reasoning: str = ""
+    evidence: tuple[str, ...] = ()
+
+
+class Tiebreak(Message):
+    """The adversarial stage as the decision sees it: what the judge ruled, or why there is no word, in `feedback`.
+
+    `settled`: criteria on which the judge was not sure and said the same with the order of the arguments swapped.
+    """
+
+    outcome: TiebreakOutcome
+    rulings: tuple[Ruled, ...] = ()
+    settled: tuple[str, ...] = ()
+    feedback: str = ""

@@ -8,27 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError, TimeoutError, TimeoutType
+from temporalio.exceptions import ApplicationError
 
 with workflow.unsafe.imports_passed_through():
-    from pydantic import JsonValue
-
-    from activities.boundary import outside_error
-    from activities.roles import RoleActivities
-    from domain.checks import CheckResult, Item, could_not_run
+    from domain.checks import CheckResult, Item, could_not_run, items_of
     from domain.claims.claim import Contradiction
     from domain.errors import Cause
     from domain.events import AUDITOR
     from domain.life import FollowUpAnswer
     from domain.messages import NodeStatus, RoundInput
+    from domain.order import Order
     from domain.roles import course
     from domain.roles.opinion import Question
     from domain.roles.passes import PassInput, RanTest
     from domain.roles.results import Answered, AuditRecord, PassResult, WantedTest
-    from domain.roles.spending import MICROS
     from domain.verdict import Audit, AuditorOutcome
-    from workflows import options
     from workflows.items import ItemRuns
+    from workflows.passes import Passes
     from workflows.trail import RoundTrail
     from workflows.trees import Trees
 
@@ -42,12 +38,13 @@ _STATUS: dict[AuditorOutcome, NodeStatus] = {
 class Auditing:
     """The audit of one round. `record`: all of it, None before it has ended and where nobody was asked."""
 
-    def __init__(self, request: RoundInput, items: Iterable[Item], trail: RoundTrail, runs: ItemRuns) -> None:
+    def __init__(self, request: RoundInput, trail: RoundTrail, runs: ItemRuns, passes: Passes) -> None:
         self._round = request
         self._order = request.order
-        self._items = {item.id: item for item in items}
+        self._items: dict[str, Item] = {}
         self._trail = trail
         self._runs = runs
+        self._all_passes = passes
         self._passes: list[PassResult] = []
         self._dialogue: list[Answered] = []
         self._answers: list[FollowUpAnswer] = []
@@ -72,9 +69,11 @@ class Auditing:
             self._answers.append(answer)
 
     async def run(
-        self, trees: Trees, results: tuple[CheckResult, ...], contradictions: tuple[Contradiction, ...]
+        self, order: Order, trees: Trees, results: tuple[CheckResult, ...], contradictions: tuple[Contradiction, ...]
     ) -> tuple[NodeStatus, str]:
-        """First the blind look, then with everything that the worker says."""
+        """First the blind look, then with everything that the worker says. `order` has what was drafted, too."""
+        self._round = self._round.model_copy(update={"order": order})
+        self._items = {item.id: item for item in items_of(order, self._round.widen)}
         unframed = self._round.model_copy(update={"claim": None, "brought": ()})  # what is not sent frames no look
         blind = PassInput(
             round=unframed,
@@ -126,30 +125,13 @@ class Auditing:
         return last
 
     async def _pass(self, asked: PassInput) -> PassResult:
-        """One pass, in the trail. No model that is configured is no event: nobody was asked."""
-        left = course.time_left(self._order, self._passes)
-        if left > 0:
-            result = await self._ask_role(asked.model_copy(update={"limit": left}))
-        else:
-            why = f"the audit's {self._order.safeguards.audit_timeout:g} s are used up"
-            result = PassResult(outcome="timed_out", why=why)
+        """One pass, with what it says of each criterion once it knows everything."""
+        result = await self._all_passes.ask(asked)
         self._passes.append(result)
-        if result.outcome != "not_configured":
-            await self._record(asked, result)
+        if asked.stage == "informed" and result.outcome == "answered":
+            for assessed in result.assessed:
+                await self._trail.record("criterion_audited", AUDITOR, assessed.model_dump(mode="json"))
         return result
-
-    async def _ask_role(self, asked: PassInput) -> PassResult:
-        try:
-            return await workflow.execute_activity_method(
-                RoleActivities.run,
-                asked,
-                summary=f"{asked.role}, {asked.stage}, part {asked.part}",
-                **options.roles(asked.limit),
-            )
-        except ActivityError as error:
-            why = outside_error(error)
-            late = isinstance(error.cause, TimeoutError) and error.cause.type is TimeoutType.START_TO_CLOSE
-            return PassResult(outcome="timed_out" if late else "unavailable", why=f"{why.reason}. {why.next_step}")
 
     async def _answered(self, question: Question) -> dict[str, object]:
         """Ask the worker, and wait for its todo's word. What the next pass has to know, by field."""
@@ -194,29 +176,3 @@ class Auditing:
             return await self._runs.observe(item, trees)
         reason = f"the auditor has had {course.MOST_TESTS} checks run in this round, and no more are"
         return could_not_run(item, Cause.NOT_ALLOWED, reason, "decide by what was seen")
-
-    async def _record(self, asked: PassInput, result: PassResult) -> None:
-        """What the pass came to, what it was refused, and what it says of each criterion once it knows everything."""
-        await self._trail.record("role_pass_completed", AUDITOR, _completed(asked, result))
-        for call in result.refused:
-            await self._trail.record("tool_refused", AUDITOR, {"role": asked.role, **call.model_dump(mode="json")})
-        if asked.stage == "informed" and result.outcome == "answered":
-            for assessed in result.assessed:
-                await self._trail.record("criterion_audited", AUDITOR, assessed.model_dump(mode="json"))
-
-
-def _completed(asked: PassInput, result: PassResult) -> dict[str, JsonValue]:
-    usage = result.usage.model_dump(mode="json")
-    cost = usage.pop("micros") / MICROS
-    return {
-        "role": asked.role,
-        "stage": asked.stage,
-        "part": asked.part,
-        "outcome": result.outcome,
-        **result.provenance.model_dump(mode="json"),
-        **usage,
-        "cost_usd": cost,
-        "said": result.said,
-        "messages": result.messages,
-        "why": result.why,
-    }

@@ -42,17 +42,23 @@ class Board:
     """One line a node, and one an item under the node that runs it."""
 
     def __init__(self, nodes: Iterable[Node], items: Iterable[Item]) -> None:
-        nodes, items = tuple(nodes), tuple(items)
         self._steps = {node.name: Step(id=node.name, label=node.title) for node in nodes}
-        for item in items:
-            step = Step(
-                id=item.id, parent=_parent(item), label=item.label[:SHOWN_CHARACTERS], required=item.criterion.required
-            )
-            self._steps[_key(item)] = step
-        below = {node.name: [_key(item) for item in items if _parent(item) == node.name] for node in nodes}
-        shown = [key for node in nodes for key in (node.name, *below[node.name])]
-        self._lines = {key: _line(self._steps[key]) for key in shown}
+        self._lines: dict[str, str] = {}
         self._headline = "**RUNNING**"
+        self.add(items)
+
+    def add(self, items: Iterable[Item]) -> None:
+        """Items that were not known at first."""
+        for item in items:
+            self._steps[_key(item)] = _step(item)
+        self._lines = {key: _line(self._steps[key]) for key in self._shown()}
+
+    def _shown(self) -> list[str]:
+        """The keys in the order in which they are read: each node, then what runs in it."""
+        below: dict[str, list[str]] = {}
+        for key, step in self._steps.items():
+            below.setdefault(step.parent, []).append(key)
+        return [key for node in below[""] for key in (node, *below.get(node, ()))]
 
     def progress(self) -> Progress:
         """All of it, as it stands."""
@@ -90,6 +96,11 @@ def _line(step: Step) -> str:
     advisory = "" if step.required else " (advisory)"
     name = as_text(step.id)
     return f"- {MARKS[step.status]} {name if step.parent else f'**{name}**'}{advisory} {text}".rstrip()
+
+
+def _step(item: Item) -> Step:
+    label = item.label[:SHOWN_CHARACTERS]
+    return Step(id=item.id, parent=_parent(item), label=label, required=item.criterion.required)
 
 
 def _parent(item: Item) -> str:

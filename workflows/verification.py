@@ -44,30 +44,38 @@ with workflow.unsafe.imports_passed_through():
     from domain.roles.results import AuditRecord
     from domain.status import AFTER_A_ROUND, ReviewStatus, RoundStatus, TodoStatus
     from workflows import dag, options
+    from workflows.arguing import Arguing
     from workflows.auditing import Auditing
     from workflows.board import Board
     from workflows.contradicted import contradicted
     from workflows.dag import Node
+    from workflows.drafting import Drafting
     from workflows.environment import Environment
     from workflows.items import ItemRuns
+    from workflows.passes import Passes
     from workflows.probe import Probe
     from workflows.telemetry import round_ended
     from workflows.trail import RoundTrail
-    from workflows.trees import Freezing
+    from workflows.trees import Freezing, Trees
 
 NODES = (
     Node("snapshot", (), "freeze the work and its base"),
     Node("environment", (), "make the image ready"),
     Node("scope", ("snapshot",), "sort the changes: taken, restored, refused"),
     Node("setup", ("snapshot", "environment"), "install what the base asks for"),
-    Node("criteria", ("scope", "setup"), "acceptance criteria"),
+    Node("designer", ("scope", "setup"), "a specification, where nothing says what to check"),
+    Node("strategist", ("designer",), "checks for it, linted on the base"),
+    Node("criteria", ("strategist",), "acceptance criteria"),
     Node("checks", ("scope", "setup"), "checks in containers"),
     Node("base", ("criteria", "checks"), "what failed, once more on the base"),
     Node("probe", ("base",), "do the checks test the change?"),
     Node("auditor", ("probe",), "the auditor's word, where one is asked"),
-    Node("decide", ("auditor",), "the verdict"),
+    Node("advocate", ("auditor",), "the case for PASS, where a criterion is disputed"),
+    Node("critic", ("auditor",), "the case for FAIL"),
+    Node("judge", ("advocate", "critic"), "a ruling after both"),
+    Node("decide", ("judge",), "the verdict"),
 )
-"""A round, as a table. Further roles join it here."""
+"""A round, as a table."""
 
 
 def nodes_of(order: Order) -> tuple[Node, ...]:
@@ -97,7 +105,10 @@ class VerificationWorkflow:
         self._environment = Environment(self._order, self._items, self._trail)
         self._runs = ItemRuns(request, self._trail, self._board, self._environment)
         self._probe = Probe(request, self._trail, self._runs)
-        self._auditing = Auditing(request, self._items, self._trail, self._runs)
+        self._passes = Passes(self._order, self._trail)
+        self._drafting = Drafting(request, self._trail, self._runs, self._passes)
+        self._auditing = Auditing(request, self._trail, self._runs, self._passes)
+        self._arguing = Arguing(request, self._trail, self._passes)
         self._contradictions: tuple[Contradiction, ...] = ()
         self._result: RoundResult | None = None
         self._status = RoundStatus.RUNNING
@@ -183,16 +194,35 @@ class VerificationWorkflow:
             "environment": self._environment.make_ready,
             "setup": lambda: self._environment.set_up(self._freezing.frozen),
             "scope": self._freezing.assess,
+            "designer": lambda: self._drafting.design(self._trees),
+            "strategist": self._draft,
             "criteria": self._criteria,
             "checks": self._checks,
             "base": self._compare_with_base,
             "probe": self._examine,
             "auditor": self._audit,
+            "advocate": self._arguing.advocate,
+            "critic": self._arguing.criticise,
+            "judge": self._arguing.judge,
             "decide": self._decide,
         }
         self._board.node(node, "running")
         status, detail = await work[node.name]()
         self._board.node(node, status, detail)
+
+    @property
+    def _trees(self) -> Trees | Unavailable | None:
+        """What there is to look at; None where the work was refused."""
+        return None if self._freezing.refused else self._freezing.trees
+
+    async def _draft(self) -> tuple[NodeStatus, str]:
+        """Checks for the specification; what comes of it is as if the order had had it."""
+        said = await self._drafting.plan(self._trees)
+        self._order = self._round.order.with_criteria(self._drafting.criteria)
+        known = {item.id for item in self._items}
+        self._items = items_of(self._order, self._round.widen)
+        self._board.add(item for item in self._items if item.id not in known)
+        return said
 
     async def _criteria(self) -> tuple[NodeStatus, str]:
         return await self._run_items("criterion")
@@ -212,7 +242,7 @@ class VerificationWorkflow:
         return await self._runs.compare(self._items, self._freezing.trees)
 
     async def _examine(self) -> tuple[NodeStatus, str]:
-        trees = None if self._freezing.refused else self._freezing.trees
+        trees = self._trees
         if trees is None or isinstance(trees, Unavailable):
             return "done", "no tree to examine"
         return await self._probe.run(self._items, self._runs.results, trees)
@@ -224,7 +254,7 @@ class VerificationWorkflow:
             return "done", why_not
         trees = self._freezing.trees
         assert not isinstance(trees, Unavailable), "there is a scope"
-        return await self._auditing.run(trees, results, self._contradictions)
+        return await self._auditing.run(self._order, trees, results, self._contradictions)
 
     async def _decide(self) -> tuple[NodeStatus, str]:
         results = self._in_order()
@@ -304,6 +334,8 @@ class VerificationWorkflow:
             probe=probe,
             contradictions=self._contradictions,
             audit=record,
+            draft=self._drafting.record,
+            dispute=self._arguing.record,
         )
 
     def _notices(self, results: tuple[CheckResult, ...]) -> tuple[str, ...]:
@@ -315,7 +347,7 @@ class VerificationWorkflow:
             results,
             alone=not self._round.todo_workflow,
             audited=not self._auditing.unconfigured,
-            scripted=self._auditing.scripted,
+            scripted=self._passes.scripted,
         )
 
     def _unknown(self) -> str:

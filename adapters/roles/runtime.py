@@ -16,8 +16,9 @@ from adapters.roles.providers import asked
 from adapters.roles.tooling import Toolmaker
 from domain.ports import EvidenceStore, Ledger, Progress
 from domain.roles.agents import Agents
+from domain.roles.names import Role, Stage
 from domain.roles.opinion import FirstLook, Opinion, Question
-from domain.roles.passes import PassInput, Role, Stage
+from domain.roles.passes import PassInput
 from domain.roles.results import PassResult
 
 NOT_CONFIGURED = "no model is configured"

@@ -19,7 +19,7 @@ from adapters.config.yaml_document import Document, parse
 from domain.base import Part
 from domain.errors import Malformed, Problem
 from domain.fields import wrong
-from domain.roles.passes import Role, Stage
+from domain.roles.names import Role, Stage
 
 CONTENT = "a list of turns in YAML or JSON"
 SAID = ("tool", "tools", "answer", "text", "fault")

@@ -19,7 +19,7 @@ from pydantic_ai.tools import ToolDefinition
 from adapters.config.text_file import refusal
 from adapters.roles.script import CONTENT, Fault, Script, Turn
 from domain.roles.models import script_of
-from domain.roles.passes import Role, Stage
+from domain.roles.names import Role, Stage
 
 FOREVER = 86_400.0
 """Seconds that a script hangs, if nobody gives up before."""

@@ -5,16 +5,14 @@ Source: DESIGN 4 "Role passes" and 8 "Blind first pass".
 
 from __future__ import annotations
 
-from typing import Literal
-
 from domain.base import Message
 from domain.checks import CheckResult
 from domain.claims.claim import Contradiction
+from domain.drafts.record import Rejected
 from domain.life import FollowUpAnswer
 from domain.messages import Frozen, RoundInput, ScopeResult
-
-Role = Literal["auditor"]
-Stage = Literal["blind", "informed"]
+from domain.roles.disputes import Dispute
+from domain.roles.names import Role, Side, Stage
 
 
 class RanTest(Message):
@@ -22,6 +20,13 @@ class RanTest(Message):
 
     call: str
     result: CheckResult
+
+
+class GivenCase(Message):
+    """One side's answer that a judge is given; `said` names its blob."""
+
+    side: Side
+    said: str
 
 
 class PassInput(Message):
@@ -32,6 +37,9 @@ class PassInput(Message):
     may be asked. `ran`: what came of the checks that the pass before asked for. `limit`: seconds that are left of the
     audit's time. `model` stands for the configured one (`rejudge --model`), empty for none.
     `take`: of a pass that is run anew on purpose, so that nothing of another take is remembered.
+    `disputes`: what is argued about, `opinion` the blob of the auditor's word, `cases` both sides in the order in which
+    a judge reads them. `specification`: the blob of the designer's; `rejected`: checks of an earlier plan that did not
+    pass their lint. A designer's and a strategist's `scope.tree` is the base: what they write must not know the work.
     """
 
     round: RoundInput
@@ -50,6 +58,11 @@ class PassInput(Message):
     limit: float
     model: str = ""
     take: str = ""
+    disputes: tuple[Dispute, ...] = ()
+    opinion: str = ""
+    cases: tuple[GivenCase, ...] = ()
+    specification: str = ""
+    rejected: tuple[Rejected, ...] = ()
 
     @property
     def key(self) -> str:

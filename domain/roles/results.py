@@ -9,8 +9,11 @@ from typing import Literal
 
 from domain.base import Message
 from domain.checks import CheckResult
+from domain.roles.designed import Specification, TestPlan
+from domain.roles.disputes import Dispute
+from domain.roles.names import Side
 from domain.roles.opinion import Question, Word
-from domain.verdict import Audit
+from domain.verdict import Audit, Ruled, Tiebreak
 
 
 class WantedTest(Message):
@@ -75,7 +78,8 @@ class PassResult(Message):
     """What a pass came to. `said` names the blob of its answer (`FirstLook` or `Opinion`), `messages` the conversation.
 
     `audit` only from an `answered` informed stage. `why`: in words, where nothing was answered. `seconds`: what it took
-    of the audit's time, over all its tries.
+    of the audit's time, over all its tries. `rulings` only from a judge, `specification` from a designer, `plan` from a
+    strategist.
     """
 
     outcome: PassOutcome
@@ -90,6 +94,9 @@ class PassResult(Message):
     usage: PassUsage = PassUsage()
     provenance: Provenance = Provenance()
     seconds: float = 0.0
+    rulings: tuple[Ruled, ...] = ()
+    specification: Specification | None = None
+    plan: TestPlan | None = None
 
 
 class Answered(Message):
@@ -113,3 +120,32 @@ class AuditRecord(Message):
     ran: tuple[CheckResult, ...] = ()
     audit: Audit | None = None
     seconds: float = 0.0
+
+
+class Hearing(Message):
+    """One time that the judge was asked: whose argument it read first, and what came of it."""
+
+    first: Side
+    result: PassResult
+
+
+class DisputeRecord(Message):
+    """The adversarial stage of a round's record: what was disputed, both sides, the judge's one or two hearings.
+
+    `tiebreak`: what it comes to for `decide`, None where nobody argued; then `why` says why not, if anything was
+    disputed at all.
+    """
+
+    disputes: tuple[Dispute, ...] = ()
+    advocate: PassResult | None = None
+    critic: PassResult | None = None
+    hearings: tuple[Hearing, ...] = ()
+    tiebreak: Tiebreak | None = None
+    why: str = ""
+    seconds: float = 0.0
+
+    @property
+    def passes(self) -> tuple[PassResult, ...]:
+        """Every pass in its order."""
+        sides = (side for side in (self.advocate, self.critic) if side is not None)
+        return (*sides, *(hearing.result for hearing in self.hearings))
