@@ -5,10 +5,13 @@ What speaks to them is loaded only where a model is chosen.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from adapters.config.settings import Settings
 from domain.errors import Malformed, Problem
 from domain.order import Order
 from domain.roles.models import chosen, key_variables
+from domain.roles.names import STAGES, Role
 
 
 def problems_of(settings: Settings) -> tuple[Problem, ...]:
@@ -20,9 +23,9 @@ def problems_of(settings: Settings) -> tuple[Problem, ...]:
     return missing(settings.agents, settings.project)
 
 
-def keys_not_set(settings: Settings) -> tuple[Problem, ...]:
-    """Of the problems those that another environment would not have."""
-    variables = key_variables(settings.agents)
+def keys_not_set(settings: Settings, roles: Iterable[Role] = STAGES) -> tuple[Problem, ...]:
+    """Of the problems of these roles' models those that another environment would not have."""
+    variables = key_variables(settings.agents, roles)
     return tuple(problem for problem in problems_of(settings) if problem.field in variables)
 
 
@@ -37,6 +40,17 @@ def require_models(settings: Settings) -> None:
 
 
 def require_keys(settings: Settings, order: Order) -> None:
-    """Refuse to begin a round of `order` where it would ask a model whose key is not set. Raises `Malformed`."""
-    if order.verification.asks_auditor and (missing := keys_not_set(settings)):
+    """Refuse to begin a round of `order` where it may ask a model whose key is not set. Raises `Malformed`."""
+    if missing := keys_not_set(settings, roles_of(order)):
         raise Malformed(missing)
+
+
+def roles_of(order: Order) -> tuple[Role, ...]:
+    """The roles that a round of `order` may ask; which of them it does follows from what is seen."""
+    asked = order.verification
+    given = asked.checks or any(one.deterministic for one in order.acceptance_criteria)
+    drafts = asked.enabled and not asked.objective_only and asked.draft == "auto" and not given
+    found: list[Role] = ["designer", "strategist"] if drafts else []
+    if asked.asks_auditor:
+        found += ["auditor"] if asked.adversarial == "never" else ["auditor", "advocate", "critic", "judge"]
+    return tuple(found)

@@ -12,8 +12,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from adapters.config.problems import Place
 from domain.fields import quoted
-from domain.roles.agents import Agents, ModelId
+from domain.roles.agents import Agents, ModelId, RoleTable
 from domain.roles.models import SCRIPT, script_of, without_meaning
+from domain.roles.names import STAGES
 
 Wrong = tuple[Place, str, str]
 """Where in the table, what is wrong, what was expected."""
@@ -31,17 +32,12 @@ def from_root(agents: Agents, root: Path) -> Agents:
         file = script_of(model)
         return model if file is None else f"{SCRIPT}{root / Path(file).expanduser()}"
 
-    return agents.model_copy(
-        update={
-            "model": agents.model and absolute(agents.model),
-            "auditor": agents.auditor.model_copy(
-                update={
-                    "model": agents.auditor.model and absolute(agents.auditor.model),
-                    "fallbacks": [absolute(model) for model in agents.auditor.fallbacks],
-                }
-            ),
-        }
-    )
+    def own(table: RoleTable) -> RoleTable:
+        fallbacks = [absolute(model) for model in table.fallbacks]
+        return table.model_copy(update={"model": table.model and absolute(table.model), "fallbacks": fallbacks})
+
+    tables: dict[str, RoleTable] = {role: own(agents.of(role)) for role in STAGES}
+    return agents.model_copy(update={"model": agents.model and absolute(agents.model), **tables})
 
 
 def _ambiguous(agents: Agents, service: TypeAdapter[str]) -> Iterator[Wrong]:

@@ -21,7 +21,6 @@ from adapters.roles.faults import CostCap, ModelGone, OutOfTime
 from adapters.roles.opening import opening_of
 from adapters.roles.packets import load_packet
 from adapters.roles.prompts import prompt_of
-from adapters.roles.providers import table_of
 from adapters.roles.requests import RoleModel, opened
 from adapters.roles.runtime import RoleSpec
 from adapters.roles.tool import Tool
@@ -57,7 +56,7 @@ class OnePass:
     def __init__(self, uses: Uses, spec: RoleSpec, request: PassInput, say: Progress) -> None:
         self._uses, self._spec, self._request, self._say = uses, spec, request, say
         self._order = request.round.order
-        self._limits = table_of(uses.agents, request)
+        self._limits = uses.agents.of(request.role)
         self._asked: Asked = asked_of(self._order, request.results, request.round.authored, request.questions)
         self._packet = Packet(fields={}, pieces=())
         self._box = Toolbox((), uses.store, request)

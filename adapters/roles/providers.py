@@ -19,13 +19,15 @@ from adapters.roles.prices import FREE, price_of
 from adapters.roles.script import Script, read_script
 from domain.errors import Malformed, Problem
 from domain.fields import quoted
-from domain.roles.agents import Agents, ModelEntry, Price, RoleTable
+from domain.roles.agents import Agents, ModelEntry, Price
 from domain.roles.models import EXPECTED, chosen, chosen_by, entry_of, key_of, script_of
+from domain.roles.names import STAGES, Role
 from domain.roles.passes import PassInput
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
+NOT_CONFIGURED = "no model is configured"
 CONFIGURATION = "countersign.toml"
 ENVIRONMENT = "environment"
 NO_KEY = "none"
@@ -73,14 +75,29 @@ def known(agents: Agents, name: str, root: Path | None = None) -> Known:
     raise Malformed([_problem("agents", f"{quoted(name)} is no model", EXPECTED)])
 
 
-def table_of(agents: Agents, request: PassInput) -> RoleTable:
-    """What is configured for the role of a pass."""
-    return {"auditor": agents.auditor}[request.role]
-
-
 def asked(agents: Agents, request: PassInput) -> tuple[str, ...]:
     """The models of a pass, in the order that they are asked in; empty where none is configured."""
-    return (request.model,) if request.model else chosen_by(agents, table_of(agents, request))
+    return (request.model,) if request.model else chosen_by(agents, request.role)
+
+
+def why_nobody(agents: Agents, request: PassInput, root: Path | None = None) -> str:
+    """Why nobody plays the role of a pass, in words; empty where somebody does.
+
+    A script that has no turn of a role is no model of it. One that cannot be read is, and fails when it is asked.
+    """
+    if not (names := asked(agents, request)):
+        return NOT_CONFIGURED
+    if all(_is_silent(agents, name, request.role, root) for name in names):
+        return f"{NOT_CONFIGURED}: {', '.join(names)} has no turn of the {request.role}"
+    return ""
+
+
+def _is_silent(agents: Agents, name: str, role: Role, root: Path | None) -> bool:
+    try:
+        script = known(agents, name, root).played()
+    except Malformed:
+        return False
+    return script is not None and not any(script.turn(role, stage, 0) for stage in STAGES[role])
 
 
 def missing(

@@ -22,7 +22,7 @@ from pydantic_ai.settings import ModelSettings
 from adapters.roles.faults import CostCap, Fault, ModelGone, OutOfTime, fault_of
 from adapters.roles.memory import Memory, Remembered, as_json, bytes_of
 from adapters.roles.prices import MOST_TOKENS, micros, tokens_in
-from adapters.roles.providers import Known, asked, known, speaking, table_of
+from adapters.roles.providers import Known, asked, known, speaking
 from adapters.roles.scripted import playing
 from domain.errors import Malformed
 from domain.ports import EvidenceStore, Ledger, Progress
@@ -97,7 +97,7 @@ class RoleModel(Model[Any]):
         super().__init__()
         self._means = means
         self._names = asked(means.agents, means.request)
-        self._table = table_of(means.agents, means.request)
+        self._table = means.agents.of(means.request.role)
         self._caps = _in_micros(means.agents.caps)
         self._memory = Memory(means.store, means.request, self._names)
         self._usage = PassUsage()

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from domain.base import Part
 from domain.fields import Seconds, Url, VariableName
+from domain.roles.names import Role
 
 Dollars = Annotated[float, Field(ge=0)]
 ModelId = Annotated[str, Field(min_length=1, max_length=200)]
@@ -71,5 +72,15 @@ class Agents(Part):
     model: ModelId | None = None
     models: dict[str, ModelEntry] = {}
     caps: Caps = Caps()
+    designer: RoleTable = RoleTable()
+    strategist: RoleTable = RoleTable()
     auditor: RoleTable = RoleTable()
+    advocate: RoleTable = RoleTable()
+    critic: RoleTable = RoleTable()
+    judge: RoleTable = RoleTable()
     web: WebTable = WebTable()
+
+    def of(self, role: Role) -> RoleTable:
+        """What is configured for a role."""
+        table: RoleTable = getattr(self, role)
+        return table

@@ -5,24 +5,27 @@ Source: issue "The roles' runtime".
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from domain.roles.agents import Agents, ModelEntry, RoleTable
+from domain.roles.agents import Agents, ModelEntry
+from domain.roles.names import STAGES, Role
 
 SCRIPT = "script:"
 KEYS: dict[Literal["openai", "anthropic"], str] = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 """Where each provider's own server finds its key, if the entry names no other variable."""
 
 
-def chosen_by(agents: Agents, role: RoleTable) -> tuple[str, ...]:
+def chosen_by(agents: Agents, role: Role) -> tuple[str, ...]:
     """The role's models, the one that is asked first and those that stand in for it; none where it has none."""
-    first = role.model or agents.model
-    return tuple(dict.fromkeys((first, *role.fallbacks))) if first else ()
+    table = agents.of(role)
+    first = table.model or agents.model
+    return tuple(dict.fromkeys((first, *table.fallbacks))) if first else ()
 
 
-def chosen(agents: Agents) -> tuple[str, ...]:
-    """Every model that some role has, each once. Empty: rounds are objective only."""
-    return chosen_by(agents, agents.auditor)
+def chosen(agents: Agents, roles: Iterable[Role] = STAGES) -> tuple[str, ...]:
+    """Every model that some of the roles has, each once. Empty for all of them: rounds are objective only."""
+    return tuple(dict.fromkeys(model for role in roles for model in chosen_by(agents, role)))
 
 
 def script_of(model: str) -> str | None:
@@ -44,9 +47,9 @@ def key_of(entry: ModelEntry) -> str | None:
     return entry.api_key_env or (None if entry.base_url else KEYS[entry.provider])
 
 
-def key_variables(agents: Agents) -> tuple[str, ...]:
-    """The variables with the keys of all models that are chosen, each once."""
-    entries = (entry_of(agents, model) for model in chosen(agents))
+def key_variables(agents: Agents, roles: Iterable[Role] = STAGES) -> tuple[str, ...]:
+    """The variables with the keys of all models that these roles have, each once."""
+    entries = (entry_of(agents, model) for model in chosen(agents, roles))
     return tuple(dict.fromkeys(key for entry in entries if entry and (key := key_of(entry))))
 
 
@@ -57,19 +60,25 @@ def without_meaning(agents: Agents) -> list[tuple[tuple[str | int, ...], str, st
         for name in agents.models
         if ":" in name
     ]
-    named: list[tuple[tuple[str | int, ...], str | None]] = [
-        (("model",), agents.model),
-        (("auditor", "model"), agents.auditor.model),
-        *((("auditor", "fallbacks", place), model) for place, model in enumerate(agents.auditor.fallbacks)),
-    ]
     found += [
         (place, f"{model!r} is no model", EXPECTED)
-        for place, model in named
+        for place, model in _named(agents)
         if model is not None and not is_model(agents, model)
     ]
-    if agents.auditor.fallbacks and not chosen(agents):
-        found.append((("auditor", "fallbacks"), "they stand in for no model", "a model, too"))
-    return found
+    return found + [
+        ((role, "fallbacks"), "they stand in for no model", "a model, too")
+        for role in STAGES
+        if agents.of(role).fallbacks and not chosen_by(agents, role)
+    ]
+
+
+def _named(agents: Agents) -> Iterator[tuple[tuple[str | int, ...], str | None]]:
+    """Every place in the table that names a model, with what it names."""
+    yield ("model",), agents.model
+    for role in STAGES:
+        table = agents.of(role)
+        yield (role, "model"), table.model
+        yield from (((role, "fallbacks", place), model) for place, model in enumerate(table.fallbacks))
 
 
 EXPECTED = "openai:NAME, anthropic:NAME, script:FILE or the name of an entry of [agents.models]"

@@ -9,7 +9,8 @@ from adapters.config.settings import ENVIRONMENT, Settings
 from adapters.roles.web.chromium import HOW_TO_INSTALL, program
 from domain.errors import Problem
 from domain.roles.agents import Price, WebTable
-from domain.roles.models import chosen, entry_of, key_of
+from domain.roles.models import chosen, chosen_by, entry_of, key_of
+from domain.roles.names import STAGES
 from entrypoints.cli.finding import Finding
 from entrypoints.role_models import problems_of
 
@@ -17,12 +18,16 @@ NONE = "none is configured: rounds are objective only ([agents] model = ... in c
 
 
 def models(settings: Settings) -> list[Finding]:
-    """The models in the order in which they are asked, or all that is missing for them."""
-    if not chosen(settings.agents):
+    """Each role's models in the order in which they are asked, or all that is missing for them."""
+    agents = settings.agents
+    if not chosen(agents):
         return [Finding("models", True, NONE)]
     if problems := problems_of(settings):
         return [_missing(problem) for problem in problems]
-    return [Finding("models", True, ", then ".join(_shown(settings, model) for model in chosen(settings.agents)))]
+    chains: dict[tuple[str, ...], list[str]] = {}
+    for role in STAGES:
+        chains.setdefault(chosen_by(agents, role), []).append(role)
+    return [Finding("models", True, _chain(settings, chain, roles)) for chain, roles in chains.items()]
 
 
 def web(settings: Settings) -> list[Finding]:
@@ -42,6 +47,12 @@ def _missing(problem: Problem) -> Finding:
     known = problem.file in (ENVIRONMENT, PROJECT_FILE)
     where = "" if known else f"{problem.file}:{problem.line}: "
     return Finding("models", False, f"{where}{problem.field}: {problem.what}", problem.expected)
+
+
+def _chain(settings: Settings, chain: tuple[str, ...], roles: list[str]) -> str:
+    """One model after the other; whose they are, where the roles have different ones."""
+    said = ", then ".join(_shown(settings, model) for model in chain) or "none"
+    return said if len(roles) == len(STAGES) else f"{', '.join(roles)}: {said}"
 
 
 def _shown(settings: Settings, model: str) -> str:

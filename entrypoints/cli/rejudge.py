@@ -13,7 +13,7 @@ import typer
 
 from domain.errors import Malformed, Problem, Refused
 from domain.rejudge import Drift, Rejudged
-from domain.roles.models import EXPECTED, chosen, is_model
+from domain.roles.models import EXPECTED, chosen_by, is_model
 from entrypoints import exporting
 from entrypoints.cli import common
 from entrypoints.cli.rejudge_roles import ask, tell_roles
@@ -76,7 +76,7 @@ def _refuse(*, objective: bool, model: str | None) -> None:
     if model is not None and not is_model(agents, model):
         what = f"{model!r} is no model"
         raise Malformed([problem.model_copy(update={"what": what, "expected": f"expected {EXPECTED}"})])
-    if not objective and model is None and not chosen(agents):
+    if not objective and model is None and not chosen_by(agents, "auditor"):
         raise Refused(
             "no_roles",
             "no model is configured that the roles could be asked with",

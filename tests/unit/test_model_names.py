@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from adapters.roles.providers import NO_KEY, asked, known, missing
+from adapters.roles.providers import NO_KEY, asked, known, missing, why_nobody
 from domain.errors import Malformed
 from domain.roles.agents import Agents
+from domain.roles.names import STAGES
 from tests.fakes.model_passes import a_pass
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,6 +50,27 @@ def test_a_pass_asks_its_role_s_models_in_their_order() -> None:
     assert asked(agents("openai:a", auditor=role), a_pass()) == ("openai:b", "openai:c")
     assert asked(agents("openai:a", auditor=role), a_pass(model="openai:d")) == ("openai:d",)
     assert asked(agents(None), a_pass()) == ()
+
+
+def test_a_script_without_a_turn_of_a_role_is_no_model_of_it(tmp_path: Path) -> None:
+    (tmp_path / "auditor.yaml").write_text("- {stage: blind, text: x}\n")
+    (tmp_path / "judge.yaml").write_text("- {role: judge, text: x}\n")
+    (tmp_path / "any.yaml").write_text("- {text: x}\n")
+
+    def played(table: Agents) -> set[str]:
+        passes = [a_pass(role=role, stage=stages[0]) for role, stages in STAGES.items()]
+        return {request.role for request in passes if not why_nobody(table, request, tmp_path)}
+
+    assert played(agents(None)) == set()
+    assert played(agents("script:auditor.yaml")) == {"auditor"}
+    assert played(agents("script:judge.yaml", advocate={"model": "openai:a"})) == {"advocate", "judge"}
+    assert played(agents("script:any.yaml")) == set(STAGES)
+    assert played(agents("script:not-there.yaml")) == set(STAGES), "it fails when it is asked"
+    assert played(agents("script:judge.yaml", critic={"fallbacks": ["openai:a"]})) == {"critic", "judge"}
+    said = why_nobody(agents("script:auditor.yaml"), a_pass(role="judge", stage="judgement"), tmp_path)
+    assert said == "no model is configured: script:auditor.yaml has no turn of the judge"
+    informed = a_pass(stage="informed")
+    assert not why_nobody(agents("script:auditor.yaml"), informed, tmp_path), "a stage that is missing is a fault"
 
 
 def test_keys_are_looked_for_where_they_belong() -> None:

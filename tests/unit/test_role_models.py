@@ -82,10 +82,24 @@ class TestWhatIsRefused:
         require_models(settings)
         (line,) = refused(require_keys, settings, order())
         assert line == "environment:1: OPENAI_API_KEY: is not set, expected the key of 'openai:gpt-4o'"
-        for wanted in ({"objective_only": True}, {"auditor": {"enabled": False}}, {"enabled": False}):
+        nobody: dict[str, Any] = {"auditor": {"enabled": False}, "draft": "never"}
+        for wanted in ({"objective_only": True}, nobody, {"enabled": False}):
             require_keys(settings, order(**wanted))
         monkeypatch.setenv("OPENAI_API_KEY", "sk-123456")
         require_keys(settings, order())
+
+    def test_a_key_only_of_roles_that_the_round_may_ask(self, tmp_path: Path) -> None:
+        """What is drafted, argued and judged needs keys, too; what an order leaves out needs none."""
+        for role in ("judge", "strategist"):
+            settings = settings_of(tmp_path, f'[agents.{role}]\nmodel = "openai:gpt-4o"\n')
+            refused(require_keys, settings, order())
+        judged = settings_of(tmp_path, '[agents.judge]\nmodel = "openai:gpt-4o"\n')
+        require_keys(judged, order(adversarial="never"))
+        require_keys(judged, order(auditor={"enabled": False}))
+        drafted = settings_of(tmp_path, '[agents.strategist]\nmodel = "openai:gpt-4o"\n')
+        refused(require_keys, drafted, order(auditor={"enabled": False}))
+        for given in ({"draft": "never"}, {"objective_only": True}, {"checks": [{"name": "c", "command": "true"}]}):
+            require_keys(drafted, order(**given))
 
     def test_before_a_host_is_started_for_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(spawning, "server_binary", lambda _: "/no/temporal")
@@ -105,13 +119,24 @@ class TestTheDoctor:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-123456")
         (tmp_path / "play.yaml").write_text("- text: no\n")
         more = '[agents.auditor]\nfallbacks = ["anthropic:claude-sonnet-4-5", "script:play.yaml"]\n'
-        (found,) = doctor_models.models(settings_of(tmp_path, LOCAL + PRICE + more))
-        assert found.ok
+        others, found = doctor_models.models(settings_of(tmp_path, LOCAL + PRICE + more))
+        assert (others.ok, found.ok) == (True, True)
+        local = "local (no key, $0.1 in and $0.4 out a million tokens, at http://127.0.0.1:8000/v1)"
+        assert others.text == f"designer, strategist, advocate, critic, judge: {local}"
         assert found.text == (
-            "local (no key, $0.1 in and $0.4 out a million tokens, at http://127.0.0.1:8000/v1), then "
+            "auditor: local (no key, $0.1 in and $0.4 out a million tokens, at http://127.0.0.1:8000/v1), then "
             "anthropic:claude-sonnet-4-5 (key in ANTHROPIC_API_KEY, $3 in and $15 out a million tokens), then "
             f"script:{tmp_path}/play.yaml (scripted: no model answers)"
         )
+
+    def test_says_whose_a_model_is_only_where_roles_differ(self, tmp_path: Path) -> None:
+        (tmp_path / "play.yaml").write_text("- text: no\n")
+        play = f"script:{tmp_path}/play.yaml (scripted: no model answers)"
+        (one,) = doctor_models.models(settings_of(tmp_path, '[agents]\nmodel = "script:play.yaml"\n'))
+        assert one.text == play
+        rest, judge = doctor_models.models(settings_of(tmp_path, '[agents.judge]\nmodel = "script:play.yaml"\n'))
+        assert (judge.text, judge.ok) == (f"judge: {play}", True)
+        assert (rest.text, rest.ok) == ("designer, strategist, auditor, advocate, critic: none", True)
 
     def test_names_all_that_is_missing_with_the_fix(self, tmp_path: Path) -> None:
         found = doctor_models.models(

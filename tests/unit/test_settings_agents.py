@@ -11,7 +11,8 @@ from adapters.config.settings import load_settings, refuse_authority_within
 from adapters.masking.known import secrets_of
 from domain.errors import Malformed
 from domain.roles.agents import Agents, ModelEntry
-from domain.roles.models import chosen, entry_of, key_of, key_variables, script_of
+from domain.roles.models import chosen, chosen_by, entry_of, key_of, key_variables, script_of
+from domain.roles.names import STAGES, Role
 
 WHOLE_TABLE = """
 [agents]
@@ -78,6 +79,20 @@ def test_a_whole_table(project: Path) -> None:
     assert key_variables(agents) == ("PAID_KEY", "OPENAI_API_KEY")
 
 
+def test_each_role_may_have_a_model_of_its_own() -> None:
+    agents = Agents.model_validate(
+        {"model": "openai:a", "judge": {"model": "anthropic:b"}, "critic": {"fallbacks": ["openai:c"]}}
+    )
+    assert {role: chosen_by(agents, role) for role in STAGES} == {
+        **dict.fromkeys(STAGES, ("openai:a",)),
+        "critic": ("openai:a", "openai:c"),
+        "judge": ("anthropic:b",),
+    }
+    assert chosen(agents) == ("openai:a", "openai:c", "anthropic:b")
+    assert key_variables(agents) == ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+    assert key_variables(agents, ("judge",)) == ("ANTHROPIC_API_KEY",)
+
+
 def test_a_server_of_ones_own_is_not_sent_the_provider_s_key() -> None:
     entry = ModelEntry(provider="openai", model="x", base_url="http://127.0.0.1:8000/v1")
     assert key_of(entry) is None
@@ -123,6 +138,13 @@ class TestAScript:
         monkeypatch.setenv("COUNTERSIGN_MODEL", f"script:{written_as}")
         assert script_of(chosen(load_settings(project).agents)[0]) == str(at)
 
+    @pytest.mark.parametrize("role", STAGES)
+    def test_is_relative_to_the_project_whoever_it_plays(self, project: Path, role: Role) -> None:
+        at = project / "a.yaml"
+        table = f'[agents.{role}]\nmodel = "script:a.yaml"\nfallbacks = ["script:./b.yaml"]\n'
+        agents = written(project, table)
+        assert chosen_by(agents, role) == chosen(agents) == (f"script:{at}", f"script:{project / 'b.yaml'}")
+
     def test_has_no_key(self, project: Path) -> None:
         assert key_variables(written(project, '[agents]\nmodel = "script:x"\n')) == ()
 
@@ -139,6 +161,14 @@ class TestAScript:
         (
             '[agents.auditor]\nfallbacks = ["openai:y"]\n',
             "2: agents.auditor.fallbacks: they stand in for no model, expected a model, too",
+        ),
+        (
+            '[agents.judge]\nmodel = "opus"\n',
+            "2: agents.judge.model: 'opus' is no model, expected openai:NAME",
+        ),
+        (
+            '[agents.advocate]\nfallbacks = ["openai:y"]\n[agents.critic]\nmodel = "openai:x"\n',
+            "2: agents.advocate.fallbacks: they stand in for no model, expected a model, too",
         ),
         (
             '[agents.models."a:b"]\nprovider = "openai"\nmodel = "x"\n',
