@@ -18,9 +18,12 @@ from pydantic_ai.models import Model
 from pydantic_ai.run import AgentRun
 from pydantic_ai.settings import ModelSettings
 
+from adapters.roles.tasks import Answer
 from adapters.roles.tooling import as_text
 from adapters.roles.toolset import RUN_TESTS, PassTools
 from domain.ports import Progress
+from domain.roles.argued import Case, Judgement
+from domain.roles.designed import Specification, TestPlan
 from domain.roles.opinion import FirstLook, Opinion, Question
 from domain.roles.results import PassOutcome, WantedTest
 
@@ -31,15 +34,19 @@ ANSWERS = 3
 
 ANSWER_NOW = "No message with tools is left. Answer now, with what you have seen."
 
-Answer = FirstLook | Opinion | Question
 Check = Callable[[Answer], Sequence[str]]
 """What does not hold up about an answer, in sentences that a model can act on."""
 
-_OUTPUTS: dict[type[Answer], tuple[str, str]] = {
+NAMED: dict[type[Answer], tuple[str, str]] = {
     FirstLook: ("first_look", "Your first look: what the observed facts show."),
     Opinion: ("opinion", "Your verdict."),
     Question: ("question", "One question to the worker, in place of your verdict for now."),
+    Case: ("case", "Your case: an argument for each disputed criterion."),
+    Judgement: ("judgement", "Your rulings, one for each disputed criterion."),
+    Specification: ("specification", "The specification of the work."),
+    TestPlan: ("test_plan", "A check for each criterion, or why there is none."),
 }
+"""What a model calls to answer in each shape, and what it is told of that."""
 
 
 class Opening(NamedTuple):
@@ -78,7 +85,7 @@ class Conversation:
         self._model, self._system, self._outputs, self._tools = model, system, outputs, tools
         self._check, self._refuse, self._say = check, refuse, say
         self._most, self._tokens = requests, tokens
-        self._known = {tool.name for tool in tools.definitions()} | {_OUTPUTS[one][0] for one in outputs}
+        self._known = {tool.name for tool in tools.definitions()} | {NAMED[one][0] for one in outputs}
         self._requests = self._answers = 0
         self._faults: Sequence[str] = ()
         self._run: AgentRun[None, Any] | None = None
@@ -124,9 +131,7 @@ class Conversation:
             return Ending("inconclusive", f"the model's answer could not be used: {error}")
 
     def _agent(self, tools: PassTools | None) -> Agent[None, Any]:
-        asked: list[Any] = [
-            ToolOutput(one, name=_OUTPUTS[one][0], description=_OUTPUTS[one][1]) for one in self._outputs
-        ]
+        asked: list[Any] = [ToolOutput(one, name=NAMED[one][0], description=NAMED[one][1]) for one in self._outputs]
         agent: Agent[None, Any] = Agent(
             self._model,
             output_type=[*asked, DeferredToolRequests] if tools else asked,
@@ -153,7 +158,7 @@ class Conversation:
     def _heard(self, response: ModelResponse) -> None:
         """Count an answer, and note the calls of tools that there are not: to write, to run a command."""
         calls = response.tool_calls
-        named = {_OUTPUTS[one][0] for one in self._outputs}
+        named = {NAMED[one][0] for one in self._outputs}
         self._answers += not calls or any(call.tool_name in named for call in calls)
         for call in calls:
             if call.tool_name not in self._known:
@@ -168,7 +173,7 @@ class Conversation:
 
 def output_schemas(outputs: Sequence[type[Answer]]) -> list[list[Any]]:
     """What a model is told of the answers that it may give."""
-    return [[*_OUTPUTS[one], one.model_json_schema()] for one in outputs]
+    return [[*NAMED[one], one.model_json_schema()] for one in outputs]
 
 
 def history_of(messages: bytes) -> list[ModelMessage]:
@@ -200,7 +205,7 @@ def _ending(output: object) -> Ending:
             return Ending("wants_tests", tests=tuple(wanted))
         case Question():
             return Ending("asks", answer=output)
-        case FirstLook() | Opinion():
+        case FirstLook() | Opinion() | Case() | Judgement() | Specification() | TestPlan():
             return Ending("answered", answer=output)
     raise TypeError(f"{output!r} is no answer of a role")
 

@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from adapters.roles.conversation import ANSWERS, Answer, Conversation, Ending, history_of, output_schemas
+from adapters.roles.conversation import ANSWERS, Conversation, Ending, history_of, output_schemas
 from adapters.roles.earlier import Earlier
 from adapters.roles.faults import CostCap, ModelGone, OutOfTime
 from adapters.roles.opening import opening_of
-from adapters.roles.packets import load_packet
 from adapters.roles.prompts import prompt_of
 from adapters.roles.requests import RoleModel, opened
 from adapters.roles.runtime import RoleSpec
+from adapters.roles.tasks import Answer
 from adapters.roles.tool import Tool
 from adapters.roles.tooling import WORDS_OF_THE_WORKER, Toolbox, Toolmaker
 from adapters.roles.toolset import RUN_TESTS, PassTools
@@ -31,9 +31,9 @@ from domain.checks import items_of
 from domain.errors import Malformed
 from domain.ports import EvidenceStore, Ledger, Progress
 from domain.roles.agents import Agents
-from domain.roles.citations import Asked, Pieces, asked_of, assessed_of, audit_of, faults
+from domain.roles.citations import Pieces
 from domain.roles.delimited import rendered
-from domain.roles.opinion import FirstLook, Opinion, Question
+from domain.roles.opinion import Question
 from domain.roles.packet import Packet
 from domain.roles.passes import PassInput
 from domain.roles.results import PassResult, PassUsage, Provenance
@@ -57,7 +57,7 @@ class OnePass:
         self._uses, self._spec, self._request, self._say = uses, spec, request, say
         self._order = request.round.order
         self._limits = uses.agents.of(request.role)
-        self._asked: Asked = asked_of(self._order, request.results, request.round.authored, request.questions)
+        self._task = spec.stages[request.stage](uses.store, request, uses.earlier)
         self._packet = Packet(fields={}, pieces=())
         self._box = Toolbox((), uses.store, request)
         self._provenance = Provenance()
@@ -85,7 +85,7 @@ class OnePass:
 
     async def _held(self, deadline: float) -> Ending:
         request, uses = self._request, self._uses
-        self._packet = await asyncio.to_thread(self._load)
+        self._packet = await asyncio.to_thread(self._task.packet)
         try:
             history = history_of(await asyncio.to_thread(uses.store.get, request.messages)) if request.messages else []
         except ValidationError:
@@ -98,7 +98,7 @@ class OnePass:
             self._conversation = Conversation(
                 self._model,
                 system=prompt,
-                outputs=self._spec.answers[request.stage],
+                outputs=self._task.answers,
                 tools=tools,
                 check=self._faults,
                 refuse=self._box.refuse,
@@ -108,16 +108,12 @@ class OnePass:
             )
             return await self._conversation.hold(await opening_of(uses.store, request, self._box, packet, history))
 
-    def _load(self) -> Packet:
-        earlier = self._uses.earlier(self._request) if self._request.stage == "informed" else ()
-        return load_packet(self._uses.store, self._request, earlier)
-
     def _texts(self, tools: PassTools) -> tuple[str, str]:
         """The prompt and the packet as the model is told them, which are kept: what the answer follows from."""
         prompt_digest, prompt = self._stored(self._prompt(list(self._box.tools.values())))
         packet_digest, packet = self._stored(rendered(self._packet))
         schemas = [[tool.name, tool.description, tool.parameters_json_schema] for tool in tools.definitions()]
-        schemas += output_schemas(self._spec.answers[self._request.stage])
+        schemas += output_schemas(self._task.answers)
         self._provenance = Provenance(
             prompt=prompt_digest,
             tools=sha256_hex(json.dumps(schemas, sort_keys=True).encode()),
@@ -157,10 +153,10 @@ class OnePass:
         return self._packet.by_id | self._box.pieces
 
     def _faults(self, answer: Answer) -> tuple[str, ...]:
-        if isinstance(answer, Question) and self._asked.questions < 1:
+        if isinstance(answer, Question) and self._request.questions < 1:
             reason = "no question to the worker is left"
             self._box.refuse("question", answer.question, "no_question_left", reason)
-        return faults(answer, self._pieces, self._asked)
+        return self._task.faults(answer, self._pieces)
 
     def _stored(self, text: str) -> tuple[str, str]:
         """Store a text, and what a model is told of it: secrets are masked in what is stored."""
@@ -168,18 +164,13 @@ class OnePass:
         return digest, self._uses.store.get(digest).decode()
 
     def _result(self, ending: Ending, seconds: float) -> PassResult:
-        put, said, answer = self._uses.store.put, "", ending.answer
-        audit = audit_of(answer, self._pieces, self._asked) if isinstance(answer, Opinion) else None
-        if isinstance(answer, FirstLook | Opinion):
-            said = put(answer.model_dump_json().encode())
-        model = self._model
+        put, answer, model = self._uses.store.put, ending.answer, self._model
+        asks = isinstance(answer, Question)
         return PassResult(
             outcome=ending.outcome,
             why=ending.why,
-            said=said,
+            said="" if answer is None or asks else put(answer.model_dump_json().encode()),
             messages=put(self._conversation.messages) if self._conversation else "",
-            audit=audit,
-            assessed=assessed_of(answer) if isinstance(answer, FirstLook | Opinion) else (),
             question=answer if isinstance(answer, Question) else None,
             tests=ending.tests,
             refused=tuple(self._box.refused),
@@ -188,4 +179,5 @@ class OnePass:
                 update={"model": model.model_name, "scripted": model.scripted} if model else {}
             ),
             seconds=seconds,
+            **(self._task.filled(answer, self._pieces) if answer is not None else {}),
         )

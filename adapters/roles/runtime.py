@@ -12,40 +12,50 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adapters.roles.earlier import Earlier
-from adapters.roles.providers import asked
+from adapters.roles.providers import why_nobody
+from adapters.roles.tasks import Argue, Audit, BlindLook, Design, Judge, Plan, Task
 from adapters.roles.tooling import Toolmaker
 from domain.ports import EvidenceStore, Ledger, Progress
 from domain.roles.agents import Agents
 from domain.roles.names import Role, Stage
-from domain.roles.opinion import FirstLook, Opinion, Question
 from domain.roles.passes import PassInput
 from domain.roles.results import PassResult
 
-NOT_CONFIGURED = "no model is configured"
-
 
 class RoleSpec(NamedTuple):
-    """A role: what it may answer in each stage, and which tools it may have. Its prompt is `prompts/NAME.md`.
+    """A role: what it does in each stage, and which tools it may have. Its prompt is `prompts/NAME.md`.
 
     Its model and its limits are in `[agents]`.
     """
 
-    answers: Mapping[Stage, tuple[type[FirstLook | Opinion | Question], ...]]
+    stages: Mapping[Stage, type[Task]]
     tools: frozenset[str]
 
 
+_FILES = frozenset({"Read", "grep", "glob"})
+_OF_THE_ROUND = frozenset({*_FILES, "git_diff", "git_log"})
+
 ROLES: Mapping[Role, RoleSpec] = {
+    "designer": RoleSpec({"design": Design}, _FILES),
+    "strategist": RoleSpec({"strategy": Plan}, _FILES),
     "auditor": RoleSpec(
-        answers={"blind": (FirstLook,), "informed": (Opinion, Question)},
-        tools=frozenset(
+        {"blind": BlindLook, "informed": Audit},
+        frozenset(
             {
-                *("Read", "grep", "glob", "git_diff", "git_log", "run_tests"),
+                *(*_OF_THE_ROUND, "run_tests"),
                 *("browser_navigate", "browser_view", "web_search", "arxiv_search"),
             }
         ),
     ),
+    "advocate": RoleSpec({"argument": Argue}, _OF_THE_ROUND),
+    "critic": RoleSpec({"argument": Argue}, _OF_THE_ROUND),
+    "judge": RoleSpec({"judgement": Judge}, frozenset({*_FILES, "git_diff"})),
 }
-"""Seed `auditor` 3.2: what can be read, and nothing that writes."""
+"""Seed `auditor` 3.2: what can be read, and nothing that writes.
+
+Who drafts checks reads the base's files and no change. Both sides argue from the same frozen evidence, without the web,
+and ask nobody; a judge reads, beside what they say, what the harness observed.
+"""
 
 
 class LlmRoles:
@@ -70,8 +80,8 @@ class LlmRoles:
 
     async def run(self, request: PassInput, progress: Progress, used: float = 0.0) -> PassResult:
         """One pass, see the port."""
-        if not asked(self._agents, request):
-            return PassResult(outcome="not_configured", why=NOT_CONFIGURED, seconds=used)
+        if why := await asyncio.to_thread(why_nobody, self._agents, request, self._root):
+            return PassResult(outcome="not_configured", why=why, seconds=used)
         # It takes seconds, in which a worker has heartbeats to send.
         await asyncio.to_thread(import_module, "adapters.roles.one_pass")
         from adapters.roles.one_pass import OnePass, Uses  # noqa: PLC0415 - loaded just now, and only where it is used

@@ -112,15 +112,10 @@ class Toolbox:
         return f"Refused ({code}): {reason}"
 
     async def found(self, what: str, title: str, digest: str) -> Heard:
-        """The blob `digest` as a piece that may be cited from now on.
-
-        The first word of `what` is its kind, the second the tool's name.
-        """
+        """The blob `digest` as a piece that may be cited from now on; `what` as `tool_piece` has it."""
         text = (await asyncio.to_thread(self._store.get, digest)).decode(errors="replace")
-        kind, tool, *_ = what.split(" ")
-        name = self.origin.id_of(what, digest)
-        piece = Piece(id=name, what=kind, title=title[:TITLE_CHARACTERS], text=text, observed=tool in OF_THE_SNAPSHOT)
-        self.pieces[name] = piece
+        piece = tool_piece(self.origin, what, title, digest, text)
+        self.pieces[piece.id] = piece
         return Heard(piece, what, digest)
 
     def _key(self, name: str, shown: str) -> str:
@@ -166,6 +161,13 @@ class Toolbox:
                     raise
                 await asyncio.sleep(PAUSE_SECONDS * 2**again)
         return await tool.call(arguments)
+
+
+def tool_piece(origin: Origin, what: str, title: str, digest: str, text: str) -> Piece:
+    """A tool's answer as a piece; the first word of `what` is its kind, the second the tool's name."""
+    kind, tool, *_ = what.split(" ")
+    observed = tool in OF_THE_SNAPSHOT
+    return Piece(id=origin.id_of(what, digest), what=kind, title=title[:TITLE_CHARACTERS], text=text, observed=observed)
 
 
 def origin_of(request: PassInput) -> Origin:

@@ -1,6 +1,6 @@
 """What the advocate, the critic and the judge may answer, field by field: the shape alone.
 
-Whether an answer holds up is `citations`' to say, what it means for the verdict `decide`'s. Source: seed `pipeline`
+Whether an answer holds up is `pleading`'s to say, what it means for the verdict `decide`'s. Source: seed `pipeline`
 "Advocate", "Critic", "Judge".
 """
 

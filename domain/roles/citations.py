@@ -7,7 +7,7 @@ not judged here, and what a sound opinion means for the verdict is `decide`'s.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from domain.checks import CheckResult, subjective_of
@@ -71,9 +71,14 @@ def faults(answer: FirstLook | Opinion | Question, pieces: Pieces, asked: Asked)
         case Question():
             found = list(_of_question(answer, asked))
         case FirstLook():
-            found = list(_of_assessments(answer.assessments, _Shown(pieces), asked))
+            found = list(_of_assessments(answer.assessments, Shown(pieces), asked))
         case Opinion():
-            found = list(_of_opinion(answer, _Shown(pieces), asked))
+            found = list(_of_opinion(answer, Shown(pieces), asked))
+    return some_of(found)
+
+
+def some_of(found: Sequence[str]) -> tuple[str, ...]:
+    """As many faults as are told at once, and how many more there are."""
     more = [f"and {len(found) - MOST_FAULTS} more faults like these"] if len(found) > MOST_FAULTS else []
     return (*found[:MOST_FAULTS], *more)
 
@@ -115,7 +120,7 @@ def feedback_of(opinion: Opinion) -> str:
     return text if len(text) <= FEEDBACK_CHARACTERS else f"{text[:FEEDBACK_CHARACTERS]}\n[... cut]"
 
 
-class _Shown:
+class Shown:
     """What was shown, as quotes are compared with it: each text made ready once."""
 
     def __init__(self, pieces: Pieces) -> None:
@@ -162,7 +167,7 @@ def _of_question(question: Question, asked: Asked) -> Iterator[str]:
         yield "a question says what it asks, and names the evidence that it wants, in words"
 
 
-def _of_opinion(opinion: Opinion, shown: _Shown, asked: Asked) -> Iterator[str]:
+def _of_opinion(opinion: Opinion, shown: Shown, asked: Asked) -> Iterator[str]:
     yield from _of_assessments(opinion.assessments, shown, asked)
     for cited in opinion.evidence_citations:
         yield from shown.unknown(cited, "evidence_citations")
@@ -170,14 +175,14 @@ def _of_opinion(opinion: Opinion, shown: _Shown, asked: Asked) -> Iterator[str]:
         yield from shown.unknown(reason.evidence_id, f"the reason {quoted(reason.reason)}")
     for claim in opinion.claims:
         if claim.proof:
-            yield from _of_quote(claim.proof, shown, f"the proof of the claim {quoted(claim.claim)}")
+            yield from quote_faults(claim.proof, shown, f"the proof of the claim {quoted(claim.claim)}")
     if opinion.verdict == "approved":
         yield from _of_approval(opinion, shown, asked)
     elif not opinion.reasons:
         yield f"{opinion.verdict} needs at least one reason that cites evidence"
 
 
-def _of_approval(opinion: Opinion, shown: _Shown, asked: Asked) -> Iterator[str]:
+def _of_approval(opinion: Opinion, shown: Shown, asked: Asked) -> Iterator[str]:
     if not any(shown.observed(cited) for cited in opinion.evidence_citations):
         yield "approved needs at least one id in evidence_citations of what the harness observed itself"
     for id in asked.failed:
@@ -188,7 +193,7 @@ def _of_approval(opinion: Opinion, shown: _Shown, asked: Asked) -> Iterator[str]
             yield f"criterion {quoted(one.criterion)} is required and {one.assessment}, so the work cannot be approved"
 
 
-def _of_assessments(assessments: Iterable[Assessment], shown: _Shown, asked: Asked) -> Iterator[str]:
+def _of_assessments(assessments: Iterable[Assessment], shown: Shown, asked: Asked) -> Iterator[str]:
     """Every criterion once and no other, each with the quotes that its word needs."""
     listed = list(assessments)
     count = Counter(one.criterion for one in listed)
@@ -203,10 +208,10 @@ def _of_assessments(assessments: Iterable[Assessment], shown: _Shown, asked: Ask
         yield from _of_assessment(one, shown)
 
 
-def _of_assessment(one: Assessment, shown: _Shown) -> Iterator[str]:
+def _of_assessment(one: Assessment, shown: Shown) -> Iterator[str]:
     where = f"the assessment of {quoted(one.criterion)}"
     for quote in one.quotes:
-        yield from _of_quote(quote, shown, where)
+        yield from quote_faults(quote, shown, where)
     if one.assessment == "UNPROVED":
         return
     if not one.quotes:
@@ -215,7 +220,8 @@ def _of_assessment(one: Assessment, shown: _Shown) -> Iterator[str]:
         yield f"{where} is PASS and quotes nothing that the harness observed itself: quote that, or say UNPROVED"
 
 
-def _of_quote(quote: Quote, shown: _Shown, where: str) -> Iterator[str]:
+def quote_faults(quote: Quote, shown: Shown, where: str) -> Iterator[str]:
+    """What is wrong with one quote; `where` it is given, in words."""
     yield from shown.unknown(quote.evidence_id, where)
     if shown.known(quote.evidence_id) and not shown.stands(quote):
         yield (

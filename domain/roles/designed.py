@@ -1,6 +1,6 @@
 """What the designer and the strategist may answer, field by field: the shape alone.
 
-Whether an answer holds up is `domain.drafts`' to say; whether a check of it may count, its lint's. Source: seed
+Whether an answer holds up is `drafting`'s to say; whether a check of it may count, its lint's. Source: seed
 `pipeline` "Designer", "Strategist".
 """
 

@@ -83,17 +83,17 @@ class Asserted(Message):
 
 def blind_packet(todo: str, order: Order, seen: Observed) -> Packet:
     """The first: the todo and what was observed. No explanation, evidence, command, verdict or attempt of a worker."""
-    created = _paths(change.path for change in seen.report.accepted if change.kind == "added")
-    modified = _paths(change.path for change in seen.report.accepted if change.kind == "modified")
+    created = paths_shown(change.path for change in seen.report.accepted if change.kind == "added")
+    modified = paths_shown(change.path for change in seen.report.accepted if change.kind == "modified")
     tests = [item.command for item in items_of(order) if item.criterion.type == "pytest"]
     fields: dict[str, JsonValue] = {
         "todo_id": todo,
         "todo_content": order.content,
-        "acceptance_criteria": [_criterion(one.model_dump(mode="json")) for one in order.acceptance_criteria],
+        "acceptance_criteria": criteria_shown(order),
         "auditor_criteria": order.verification.auditor.criteria,
         "files_created": created,
         "files_modified": modified,
-        "files_deleted": _paths(change.path for change in seen.report.accepted if change.kind == "deleted"),
+        "files_deleted": paths_shown(change.path for change in seen.report.accepted if change.kind == "deleted"),
         "git_diff": seen.diff.id,
         "repo_path": f"snapshot:{seen.tree}",
         "test_command": tests[0] if tests else None,
@@ -117,7 +117,7 @@ def informed_packet(
         "explanation": said.explanation.id if said.explanation else None,
         "evidence": [piece.id for piece in said.evidence],
         "commands_run": [piece.id for piece in said.commands],
-        "claimed_files": _paths(said.claimed_files),
+        "claimed_files": paths_shown(said.claimed_files),
         "follow_ups": [piece.id for piece in said.answers],
         "audit_attempt": attempt,
         "previous_verdicts": [dict(one) for one in previous],
@@ -154,7 +154,12 @@ def unique(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
     return tuple(found.values())
 
 
-def _paths(paths: Iterable[str]) -> list[JsonValue]:
+def criteria_shown(order: Order) -> list[JsonValue]:
+    """The criteria that the order has, as a packet names them."""
+    return [_criterion(one.model_dump(mode="json")) for one in order.acceptance_criteria]
+
+
+def paths_shown(paths: Iterable[str]) -> list[JsonValue]:
     """The first of them, and how many more there are."""
     listed = list(paths)
     more = [f"[{len(listed) - NAMED_PATHS} more]"] if len(listed) > NAMED_PATHS else []

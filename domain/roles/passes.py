@@ -23,10 +23,14 @@ class RanTest(Message):
 
 
 class GivenCase(Message):
-    """One side's answer that a judge is given; `said` names its blob."""
+    """One side's answer that a judge is given; `said` names its blob, `messages` that of its conversation.
+
+    Of the conversation the judge is shown what the side's tools found and its answer quotes.
+    """
 
     side: Side
     said: str
+    messages: str = ""
 
 
 class PassInput(Message):

@@ -46,6 +46,9 @@ AGENTS = Agents.model_validate(
 LOOKED: dict[str, Any] = {"assessments": [], "suspicions": []}
 """A first look that holds up, where the order has no criterion."""
 
+UNFRAMED = ("blind", "design", "strategy")
+"""Stages that are sent no claim."""
+
 Turn = ModelResponse | Sequence[ModelResponsePart] | BaseException | Callable[[], Awaitable[Any]]
 
 
@@ -138,7 +141,7 @@ class Desk:
             order_digest=order.digest,
             host="here",
             actor=Actor(role="worker"),
-            claim=Claim(explanation=EXPLANATION) if stage == "informed" else None,
+            claim=None if stage in UNFRAMED else Claim(explanation=EXPLANATION),
         )
         frozen = Frozen(head="a" * 64, base="b" * 64, head_files=1, head_bytes=1, base_files=1, dropped="")
         known = {"round": asked, "frozen": frozen, "scope": self.scope(), "results": (self.result(),)}

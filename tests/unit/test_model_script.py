@@ -77,7 +77,10 @@ def test_turns_are_played_in_order_and_the_last_repeats(tmp_path: Path) -> None:
         ("- {text: x}\n- {}", "2: [1]: says nothing, expected exactly one of tool, tools, answer, text, fault"),
         ("- text: x\n  fault: 500", "1: [0]: says text and fault, expected exactly one of"),
         ("- text: x\n- fault: 418", "2: [1].fault: the number 418, expected one of 400, 401"),
-        ("- text: x\n  stage: blnd", "2: [0].stage: the text 'blnd', expected one of blind, informed (did you mean"),
+        (
+            "- text: x\n  stage: blnd",
+            "2: [0].stage: the text 'blnd', expected one of design, strategy, blind, informed",
+        ),
         ("- text: x\n  answr: {}", "2: [0].answr: unknown field 'answr', did you mean 'answer'?"),
         ("- text: x\n  text: y", "2: [0].text: is given twice, first on line 1, expected it once"),
         ("- tool: {arguments: {}}", "1: [0].tool.name: is missing, expected text that is not empty"),
