@@ -11,8 +11,11 @@ from typing import Literal
 
 from domain.base import Message
 from domain.checks import CheckResult, Outcome
+from domain.objections import JUDGE_FAILED, Reason, feedback, overruled, unjudged, unsure
 from domain.order import Order
-from domain.verdict import Audit, AuditorOutcome
+from domain.verdict import Audit, AuditorOutcome, Tiebreak
+
+__all__ = ["VERDICTS", "Counters", "Decision", "Facts", "Policy", "Reason", "RoundOutcome", "decide", "failures"]
 
 
 class RoundOutcome(StrEnum):
@@ -41,7 +44,8 @@ class Facts(Message):
     `unknown`: why there is no tree to speak of, for a cause outside the worker's tree. `changed_inputs`: inputs of the
     environment's set-up that the head has otherwise than the base. `untested`: that no required check depends on the
     change, empty where one does or nobody asked; `unprobed`: why that was asked and could not be told. `authored`: ids
-    of criteria that an agent wrote: they can fail, and are no gate (DESIGN 1.4).
+    of criteria that an agent wrote: they can fail, and are no gate (DESIGN 1.4). `tiebreak`: None where nobody argued;
+    `unargued`: why, where the order always wants it and a role has no model.
     """
 
     expected: frozenset[str] = frozenset()
@@ -56,6 +60,8 @@ class Facts(Message):
     criteria: int = 0
     authored: frozenset[str] = frozenset()
     audit: Audit | None = None
+    tiebreak: Tiebreak | None = None
+    unargued: str = ""
 
 
 class Policy(Message):
@@ -92,14 +98,6 @@ class Counters(Message):
     inconclusive: int = 0
 
 
-class Reason(Message):
-    """One reason of a decision: a stable code, a sentence, and the ids of the evidence that shows it."""
-
-    code: str
-    text: str
-    evidence: tuple[str, ...] = ()
-
-
 class Decision(Message):
     """The round's outcome and why; `trigger` names the escalation where a human is needed."""
 
@@ -129,49 +127,69 @@ def decide(facts: Facts, policy: Policy, counters: Counters = Counters()) -> Dec
     if facts.changed_inputs:
         return _needs_human("high_stakes", [_changed_input(path) for path in facts.changed_inputs])
 
-    audit = facts.audit.outcome if facts.audit else None
-    feedback = _feedback(facts.audit)
-    if failed := failures(facts, policy):
-        reasons = [*map(_about, failed), *feedback]
-        if audit is AuditorOutcome.FAILED:
+    hard_fail = facts.audit is not None and facts.audit.outcome is AuditorOutcome.FAILED
+    failed = failures(facts, policy)
+    told = _feedback(facts, policy, failed)
+    if failed:
+        reasons = [*map(_about, failed), *told]
+        if hard_fail:
             return Decision(outcome=RoundOutcome.FAILED, reasons=tuple(reasons), trigger="hard_fail")
         return _changes(reasons)
     if unknown := _could_not_run(facts):
         return _inconclusive(unknown, policy, counters)
     if facts.unprobed:
         return _inconclusive([Reason(code="probe_could_not_run", text=facts.unprobed)], policy, counters)
-    if facts.untested and audit is not AuditorOutcome.FAILED:
-        return _changes([Reason(code="change_not_tested", text=facts.untested), *feedback])
+    if facts.untested and not hard_fail:
+        return _changes([Reason(code="change_not_tested", text=facts.untested), *told])
 
-    return _objection(facts, policy, counters) or _everything_required_passed(facts, policy)
+    return _objection(facts, policy, counters, told) or _everything_required_passed(facts, policy, told)
 
 
-def _objection(facts: Facts, policy: Policy, counters: Counters) -> Decision | None:
-    """The auditor's word where every required check passed, or why there is none although one was asked."""
+def _objection(facts: Facts, policy: Policy, counters: Counters, told: list[Reason]) -> Decision | None:
+    """The auditor's and the judge's words where every required check passed, or why there are none.
+
+    The judge overrules nobody but an auditor who wants changes, and that only on every criterion it objects to.
+    """
     audit = facts.audit.outcome if facts.audit else None
-    feedback = _feedback(facts.audit)
     if audit is AuditorOutcome.FAILED:
-        return Decision(outcome=RoundOutcome.FAILED, reasons=tuple(feedback), trigger="hard_fail")
-    if audit is AuditorOutcome.CHANGES_REQUESTED:
-        return _changes(feedback)
+        return Decision(outcome=RoundOutcome.FAILED, reasons=tuple(told), trigger="hard_fail")
     if audit is AuditorOutcome.BLOCKED:
-        return _needs_human("auditor_blocked", feedback)
-    if audit is AuditorOutcome.UNAVAILABLE:
-        return _needs_human("system_error", feedback) if policy.on_auditor_crash == "escalate" else _changes(feedback)
-    if audit is AuditorOutcome.INCONCLUSIVE:
-        return _inconclusive(feedback, policy, counters)
-    if audit is AuditorOutcome.COST_CAP:
-        return _needs_human("cost_cap_exceeded", feedback)
-    if audit is AuditorOutcome.TIMED_OUT:
-        return _needs_human("timeout", feedback)
+        return _needs_human("auditor_blocked", told)
+    if no_word := _without_a_word(audit, told, policy, counters):
+        return no_word
+    wants_changes = audit is AuditorOutcome.CHANGES_REQUESTED
+    if wants_changes and facts.audit and not facts.audit.objects_to:
+        return _changes(told)
+    if facts.unargued:
+        text = f"the order wants everything argued, and {facts.unargued}"
+        return _needs_human("not_judged", [Reason(code="not_judged", text=text), *told])
+    if facts.tiebreak and (no_word := _without_a_word(facts.tiebreak.outcome, told, policy, counters)):
+        return no_word
+    if wants_changes and not overruled(facts.audit, facts.tiebreak, policy.confidence_threshold):
+        return _changes(told)
     if audit is AuditorOutcome.APPROVED and facts.audit and not facts.audit.cited:
         text = "the auditor approved without citing evidence that the harness minted"
-        return _changes([Reason(code="uncited_approval", text=text)])
+        return _changes([Reason(code="uncited_approval", text=text), *told])
+    return _changes(told) if any(reason.code == JUDGE_FAILED for reason in told) else None
+
+
+def _without_a_word(outcome: str | None, reasons: list[Reason], policy: Policy, counters: Counters) -> Decision | None:
+    """What a round comes to whose auditor or judge was asked and has no word on the work; None where there is one."""
+    match outcome:
+        case "unavailable":
+            crashed = policy.on_auditor_crash == "escalate"
+            return _needs_human("system_error", reasons) if crashed else _changes(reasons)
+        case "inconclusive":
+            return _inconclusive(reasons, policy, counters)
+        case "cost_cap_exceeded":
+            return _needs_human("cost_cap_exceeded", reasons)
+        case "timed_out":
+            return _needs_human("timeout", reasons)
     return None
 
 
-def _everything_required_passed(facts: Facts, policy: Policy) -> Decision:
-    """No objection is left: is there anything that speaks for the work?"""
+def _everything_required_passed(facts: Facts, policy: Policy, told: list[Reason]) -> Decision:
+    """No objection is left: is there anything that speaks for the work? `told` is advice, and what was overruled."""
     gates = [result for result in facts.results if result.required]
     ours = [result for result in gates if result.id not in facts.authored]
     approved = facts.audit is not None and facts.audit.outcome is AuditorOutcome.APPROVED
@@ -183,12 +201,14 @@ def _everything_required_passed(facts: Facts, policy: Policy) -> Decision:
         if policy.without_checks == "needs_human" or not approved:
             return _needs_human("nothing_to_check", [reason])
         warnings.append(reason)
-    if unjudged := _unjudged(facts, policy):
-        return _needs_human("not_judged", unjudged)
+    threshold = policy.confidence_threshold
+    if open_still := list(unjudged(facts.subjective_required, facts.audit, facts.tiebreak, threshold)):
+        return _needs_human("not_judged", open_still)
     if facts.criteria < policy.min_criteria:
         text = f"the order asks for at least {policy.min_criteria} criteria and has {facts.criteria}"
         return _needs_human("nothing_to_check", [Reason(code="too_few_criteria", text=text)])
-    warnings += _unsure(facts.audit, policy)
+    criteria = {result.id for result in facts.results if result.spelling == "criterion"} | facts.subjective_required
+    warnings += [*unsure(criteria, facts.audit, facts.tiebreak, threshold), *told]
     evidence = tuple(result.evidence for result in gates if result.evidence)
     passed = sum(result.passed for result in gates)
     text = f"{passed} of {len(gates)} required passed" + (", the auditor approved" if approved else "")
@@ -196,32 +216,6 @@ def _everything_required_passed(facts: Facts, policy: Policy) -> Decision:
     code = "within_max_fail_rate" if forgiven else "all_required_passed"
     reasons = [Reason(code=code, text=text, evidence=evidence), *forgiven, *warnings]
     return Decision(outcome=RoundOutcome.VERIFIED, reasons=tuple(reasons))
-
-
-def _unjudged(facts: Facts, policy: Policy) -> list[Reason]:
-    """The required criteria that only a judge can tell and that no judge was sure enough are met."""
-    sure = facts.audit.passed_subjective if facts.audit else {}
-    reasons = []
-    if unnamed := sorted(facts.subjective_required - sure.keys()):
-        text = f"nobody judged {', '.join(unnamed)}, and only a judge can"
-        reasons.append(Reason(code="not_judged", text=text))
-    for id in sorted(facts.subjective_required & sure.keys()):
-        if sure[id] < policy.confidence_threshold:
-            text = f"the auditor is not sure enough of {id}: {_compared(sure[id], policy)}"
-            reasons.append(Reason(code="not_judged", text=text))
-    return reasons
-
-
-def _unsure(audit: Audit | None, policy: Policy) -> list[Reason]:
-    """An approval that the auditor is not sure of: told beside the pass, which the checks have earned."""
-    if audit is None or (audit.confidence or 0.0) >= policy.confidence_threshold:
-        return []
-    text = f"the auditor is not sure of its approval: {_compared(audit.confidence or 0.0, policy)}"
-    return [Reason(code="low_confidence", text=text)]
-
-
-def _compared(confidence: float, policy: Policy) -> str:
-    return f"a confidence of {confidence:g}, and the order wants {policy.confidence_threshold:g}"
 
 
 def _broken_invariant(facts: Facts) -> str:
@@ -265,24 +259,14 @@ def _about(result: CheckResult) -> Reason:
     return Reason(code=result.code, text=f"{result.id}: {result.text}", evidence=evidence)
 
 
-_NO_WORD = {
-    AuditorOutcome.UNAVAILABLE: ("verifier_unavailable", "verifier unavailable"),
-    AuditorOutcome.INCONCLUSIVE: ("auditor_inconclusive", "no answer of the auditor's held up"),
-    AuditorOutcome.COST_CAP: ("cost_cap_exceeded", "asking the auditor would pass a cap on costs"),
-    AuditorOutcome.TIMED_OUT: ("audit_timed_out", "the auditor came to no verdict within its time"),
-}
-"""Why the auditor has no word on the work: the code, and what comes before the reason."""
-
-
-def _feedback(audit: Audit | None) -> list[Reason]:
-    """What the auditor has to say where it did not approve, or why it says nothing."""
-    if audit is None or audit.outcome is AuditorOutcome.APPROVED:
-        return []
-    if audit.outcome in _NO_WORD:
-        code, text = _NO_WORD[audit.outcome]
-        return [Reason(code=code, text=f"{text}: {audit.feedback}" if audit.feedback else text)]
-    text = audit.feedback or f"the auditor's word is {audit.outcome}"
-    return [Reason(code=f"auditor_{audit.outcome}", text=text, evidence=audit.evidence)]
+def _feedback(facts: Facts, policy: Policy, failed: list[CheckResult]) -> list[Reason]:
+    """What the auditor and the judge say against the work; a failure that a rate forgives, no ruling brings back."""
+    held: frozenset[str] = frozenset()
+    if facts.tiebreak and facts.tiebreak.failed:
+        stands = {result.id for result in failed}
+        gates = (r for r in facts.results if r.required and (r.outcome is not Outcome.FAILED or r.id in stands))
+        held = facts.subjective_required.union(result.id for result in gates)
+    return feedback(facts.audit, facts.tiebreak, policy.confidence_threshold, held)
 
 
 def _changes(reasons: list[Reason]) -> Decision:

@@ -6,6 +6,7 @@ from domain.checks import CheckResult, items_of, subjective_of
 from domain.decision import Facts
 from domain.messages import ProbeSeen, ScopeResult
 from domain.order import Order
+from domain.roles.results import DisputeRecord
 from domain.verdict import Audit
 
 
@@ -19,11 +20,13 @@ def facts_of(  # noqa: PLR0913 - a round learns as many things, and each has a n
     authored: frozenset[str] = frozenset(),
     *,
     audit: Audit | None = None,
+    dispute: DisputeRecord | None = None,
 ) -> Facts:
     """Everything a round of `order` learned; `refused`, `unknown` and `authored` as in `Facts`.
 
-    `audit`: None where nobody was asked.
+    `audit`: None where nobody was asked; `dispute`: None where nothing was disputed.
     """
+    always = order.verification.adversarial == "always"
     return Facts(
         expected=frozenset(item.id for item in items_of(order)),
         results=results,
@@ -37,4 +40,6 @@ def facts_of(  # noqa: PLR0913 - a round learns as many things, and each has a n
         criteria=sum(criterion.id not in authored for criterion in order.acceptance_criteria),
         authored=authored,
         audit=audit,
+        tiebreak=dispute.tiebreak if dispute else None,
+        unargued=dispute.why if always and dispute and not dispute.tiebreak else "",
     )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from pydantic import BaseModel
 
 from domain.checks import CheckResult
 from domain.messages import Frozen
 from domain.order import Order, OverridePolicy, Retry, Safeguards, Verification
+from domain.roles.names import Role
+from domain.roles.results import DisputeRecord
 from domain.suite.scripts import run_by_checks
 
 
@@ -21,13 +23,13 @@ def notices_of(
     *,
     alone: bool = True,
     audited: bool = False,
-    scripted: bool = False,
+    scripted: Collection[Role] = (),
 ) -> tuple[str, ...]:
     """The notices on a round of `order`: who did not judge, what it asks for in vain, who could write it.
 
     `frozen` says where the base has a secret in it, `results` whether anything was compared out of the work's reach.
     `alone`: no todo's life applies what a single round does not. `audited`: an auditor judged, or was not asked for
-    another reason than that there is none; `scripted`: a file answered in its place.
+    another reason than that there is none; `scripted`: the roles in whose place a file answered.
     """
     notices: list[str] = []
     if order_file and posixpath.commonpath((order_file, order.workspace)) == posixpath.normpath(order.workspace):
@@ -36,7 +38,7 @@ def notices_of(
     if verification.auditor.enabled and not verification.objective_only and not audited:
         notices.append("no auditor model is configured: what machines can check decided alone")
     if scripted:
-        notices.append("the auditor's answers are scripted: no model judged")
+        notices.append(f"{_whose(scripted)} scripted: no model judged")
     if alone and (unheeded := _unheeded(order)):
         notices.append(f"a single round does not apply {', '.join(unheeded)}: they are for a todo's whole life")
     notices += [
@@ -51,6 +53,23 @@ def notices_of(
             " http_response criterion is compared where that code has no say"
         )
     return tuple(notices)
+
+
+def notices_on_disputes(order: Order, dispute: DisputeRecord | None) -> tuple[str, ...]:
+    """Where nobody argued about what is disputed; where `always` has it that somebody must, it is a reason instead."""
+    verification = order.verification
+    if verification.adversarial == "always" and not verification.asks_auditor:
+        return ("nothing is argued, although adversarial is always: the order wants no role asked",)
+    if verification.adversarial == "always" or dispute is None or dispute.tiebreak:
+        return ()
+    named = ", ".join(each.criterion for each in dispute.disputes)
+    return (f"disputed and not argued, since {dispute.why}: {named}; the auditor's word stands",)
+
+
+def _whose(roles: Iterable[Role]) -> str:
+    """Whose answers, as the beginning of a sentence."""
+    *others, last = roles
+    return f"the answers of the {', the '.join(others)} and the {last} are" if others else f"the {last}'s answers are"
 
 
 def notices_on_programs(order: Order, changed: Iterable[str]) -> tuple[str, ...]:

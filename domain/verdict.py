@@ -66,9 +66,27 @@ class Tiebreak(Message):
     """The adversarial stage as the decision sees it: what the judge ruled, or why there is no word, in `feedback`.
 
     `settled`: criteria on which the judge was not sure and said the same with the order of the arguments swapped.
+    Without a word on the work there are no rulings: what it may have said of one is no word, either.
     """
 
     outcome: TiebreakOutcome
     rulings: tuple[Ruled, ...] = ()
     settled: tuple[str, ...] = ()
     feedback: str = ""
+
+    @property
+    def failed(self) -> tuple[Ruled, ...]:
+        """What it ruled not to be met, sure or not: that only ever holds back."""
+        judged = self.outcome is TiebreakOutcome.JUDGED
+        return tuple(ruled for ruled in self.rulings if judged and ruled.verdict == "FAIL")
+
+    def passed(self, threshold: float) -> dict[str, Ruled]:
+        """What it ruled to be met, by id, where it was as sure as `threshold` or the word is settled."""
+        failed = {ruled.criterion for ruled in self.failed}
+        return {
+            ruled.criterion: ruled
+            for ruled in self.rulings
+            if self.outcome is TiebreakOutcome.JUDGED
+            and ruled.criterion not in failed
+            and (ruled.confidence >= threshold or ruled.criterion in self.settled)
+        }

@@ -62,6 +62,11 @@ class Auditing:
         """Whether a file answered in a model's place."""
         return any(result.provenance.scripted for result in self._passes)
 
+    @property
+    def answers(self) -> tuple[FollowUpAnswer, ...]:
+        """What the worker answered so far, and where it did not."""
+        return tuple(self._answers)
+
     def hear(self, answer: FollowUpAnswer) -> None:
         """The todo's answer to the question that is open; one to any other is none."""
         if self._open and answer.round == self._open:

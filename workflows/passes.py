@@ -16,6 +16,7 @@ with workflow.unsafe.imports_passed_through():
     from domain.events import Actor
     from domain.order import Order
     from domain.roles import course
+    from domain.roles.names import STAGES, Role
     from domain.roles.passes import PassInput
     from domain.roles.results import PassResult
     from domain.roles.spending import MICROS
@@ -30,11 +31,12 @@ class Passes:
         self._order = order
         self._trail = trail
         self.results: list[PassResult] = []
+        self._scripted: set[Role] = set()
 
     @property
-    def scripted(self) -> bool:
-        """Whether a file answered in a model's place."""
-        return any(result.provenance.scripted for result in self.results)
+    def scripted(self) -> tuple[Role, ...]:
+        """The roles in whose place a file answered, in the order of a round."""
+        return tuple(role for role in STAGES if role in self._scripted)
 
     @property
     def left(self) -> float:
@@ -50,6 +52,8 @@ class Passes:
             limit = self._order.safeguards.audit_timeout
             result = PassResult(outcome="timed_out", why=f"the audit's {limit:g} s are used up")
         self.results.append(result)
+        if result.provenance.scripted:
+            self._scripted.add(asked.role)
         if result.outcome != "not_configured":
             await self._record(asked, result)
         return result

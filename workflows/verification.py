@@ -37,12 +37,12 @@ with workflow.unsafe.imports_passed_through():
         RoundRecord,
         RoundResult,
     )
-    from domain.notices import notices_of, notices_on_programs
+    from domain.notices import notices_of, notices_on_disputes, notices_on_programs
     from domain.order import Order
     from domain.read_model import RoundView, standing
     from domain.roles import course
-    from domain.roles.results import AuditRecord
     from domain.status import AFTER_A_ROUND, ReviewStatus, RoundStatus, TodoStatus
+    from domain.verdict import TiebreakOutcome
     from workflows import dag, options
     from workflows.arguing import Arguing
     from workflows.auditing import Auditing
@@ -254,7 +254,10 @@ class VerificationWorkflow:
             return "done", why_not
         trees = self._freezing.trees
         assert not isinstance(trees, Unavailable), "there is a scope"
-        return await self._auditing.run(self._order, trees, results, self._contradictions)
+        auditing = self._auditing
+        said = await auditing.run(self._order, trees, results, self._contradictions)
+        self._arguing.take_up(self._order, trees, results, self._contradictions, auditing.record, auditing.answers)
+        return said
 
     async def _decide(self) -> tuple[NodeStatus, str]:
         results = self._in_order()
@@ -277,7 +280,7 @@ class VerificationWorkflow:
         status, review = AFTER_A_ROUND[decision.outcome]
         await self._trail.record(
             "audit_completed",
-            AUDITOR if _judged(record.audit) else HARNESS,
+            AUDITOR if _judged(record) else HARNESS,
             {
                 "result": decision.verdict,
                 "outcome": decision.outcome,
@@ -315,7 +318,8 @@ class VerificationWorkflow:
         scope, unknown, probe = self._freezing.scope, self._unknown(), self._probe.seen
         refused, record = str(self._freezing.refused or ""), self._auditing.record
         audit = record.audit if record else None
-        facts = facts_of(self._order, scope, results, refused, unknown, probe, self._round.authored, audit=audit)
+        authored, dispute = self._round.authored, self._arguing.record
+        facts = facts_of(self._order, scope, results, refused, unknown, probe, authored, audit=audit, dispute=dispute)
         image = self._environment.image
         return RoundRecord(
             input=self._round,
@@ -335,19 +339,24 @@ class VerificationWorkflow:
             contradictions=self._contradictions,
             audit=record,
             draft=self._drafting.record,
-            dispute=self._arguing.record,
+            dispute=dispute,
         )
 
     def _notices(self, results: tuple[CheckResult, ...]) -> tuple[str, ...]:
         changed = [change.path for change in self._freezing.scope.changed] if self._freezing.scope else []
-        return notices_on_programs(self._order, changed) + notices_of(
-            self._order,
-            self._round.order_file,
-            self._freezing.frozen,
-            results,
-            alone=not self._round.todo_workflow,
-            audited=not self._auditing.unconfigured,
-            scripted=self._passes.scripted,
+        on_disputes = notices_on_disputes(self._order, self._arguing.record)
+        return (
+            notices_on_programs(self._order, changed)
+            + on_disputes
+            + notices_of(
+                self._order,
+                self._round.order_file,
+                self._freezing.frozen,
+                results,
+                alone=not self._round.todo_workflow,
+                audited=not self._auditing.unconfigured,
+                scripted=self._passes.scripted,
+            )
         )
 
     def _unknown(self) -> str:
@@ -375,9 +384,12 @@ class VerificationWorkflow:
             workflow.logger.warning("the sealed tree could not be removed yet: %s", error.cause)
 
 
-def _judged(record: AuditRecord | None) -> bool:
-    """Whether an auditor has a word on the work."""
-    return record is not None and record.audit is not None and record.audit.outcome in course.JUDGED
+def _judged(record: RoundRecord) -> bool:
+    """Whether an auditor or a judge has a word on the work."""
+    audit = record.audit.audit if record.audit else None
+    tiebreak = record.dispute.tiebreak if record.dispute else None
+    ruled = tiebreak is not None and tiebreak.outcome is TiebreakOutcome.JUDGED
+    return ruled or (audit is not None and audit.outcome in course.JUDGED)
 
 
 def _node_status(decision: Decision) -> NodeStatus:

@@ -94,6 +94,7 @@ def audit_of(opinion: Opinion, pieces: Pieces, asked: Asked) -> Audit:
         confidence=opinion.confidence,
         passed_subjective={one.criterion: one.confidence for one in met} if sound else {},
         evidence=tuple(cited for cited in dict.fromkeys(opinion.evidence_citations) if cited in pieces),
+        objects_to=tuple(one.criterion for one in opinion.assessments if sound and one.assessment != "PASS"),
     )
 
 

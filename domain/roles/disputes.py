@@ -1,4 +1,4 @@
-"""Which criteria are disputed, so that both sides argue about them and a judge rules. Pure.
+"""What is disputed, so that both sides argue about it and a judge rules: the shape. What is, is `disputing`'s to say.
 
 Source: DESIGN 4: the adversarial stage is a tiebreak, per disputed criterion.
 """
@@ -10,8 +10,8 @@ from typing import Literal
 from domain.base import Message
 
 Why = Literal["always", "subjective", "unsure", "contradicted", "disagreement"]
-"""`always`: the order wants every criterion argued; `unsure`: the auditor's confidence is below the threshold;
-`contradicted`: the claim says something else than was seen; `disagreement`: the auditor and the check differ."""
+"""`always`: the order wants everything argued; `unsure`: the auditor says UNPROVED, or is not as sure as the order
+wants it; `contradicted`: the claim says something else than was seen; `disagreement`: auditor and check differ."""
 
 
 class Dispute(Message):

@@ -7,8 +7,11 @@ from typing import Literal
 import pytest
 
 from domain.checks import CheckResult, Outcome
-from domain.notices import notices_of, notices_on_programs
+from domain.notices import notices_of, notices_on_disputes, notices_on_programs
 from domain.order import Order
+from domain.roles.disputes import Dispute
+from domain.roles.results import DisputeRecord
+from domain.verdict import Tiebreak, TiebreakOutcome
 
 QUIET = {"auditor": {"enabled": False}}
 
@@ -43,8 +46,29 @@ def test_an_auditor_that_is_wanted_and_missing_is_named_unless_the_round_is_obje
 
 
 def test_an_auditor_that_a_script_played_is_named() -> None:
-    (notice,) = notices_of(order(verification={}), audited=True, scripted=True)
-    assert "scripted" in notice
+    (notice,) = notices_of(order(verification={}), audited=True, scripted=["auditor"])
+    assert notice == "the auditor's answers are scripted: no model judged"
+    (notice,) = notices_of(order(verification={}), audited=True, scripted=["auditor", "advocate", "critic"])
+    assert notice == "the answers of the auditor, the advocate and the critic are scripted: no model judged"
+
+
+DISPUTE = Dispute(criterion="AC-1", why=("unsure",), required=True)
+LEFT_OUT = DisputeRecord(disputes=(DISPUTE,), why="no model is configured for the judge")
+
+
+def test_what_is_disputed_and_not_argued_is_named_with_the_role_that_is_missing() -> None:
+    (notice,) = notices_on_disputes(order(verification={}), LEFT_OUT)
+    assert "no model is configured for the judge" in notice
+    assert "AC-1" in notice
+    argued = LEFT_OUT.model_copy(update={"tiebreak": Tiebreak(outcome=TiebreakOutcome.JUDGED)})
+    assert notices_on_disputes(order(verification={}), argued) == ()
+    assert notices_on_disputes(order(verification={}), None) == ()
+
+
+def test_an_order_that_always_wants_arguments_has_a_reason_or_is_told_that_it_wants_them_in_vain() -> None:
+    assert notices_on_disputes(order(verification={"adversarial": "always"}), LEFT_OUT) == (), "it is a reason"
+    (notice,) = notices_on_disputes(order(verification={**QUIET, "adversarial": "always"}), None)
+    assert "nothing is argued" in notice
 
 
 def result(isolation: Literal["in_process", "out_of_process", "not_run"], required: bool = True) -> CheckResult:

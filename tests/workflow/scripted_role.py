@@ -1,16 +1,19 @@
-"""An auditor that says what it is told to, one pass after the other. It looks at nothing."""
+"""Roles that say what they are told to, one pass after the other. They look at nothing."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from domain.base import sha256_hex
 from domain.ports import EvidenceStore, Progress
+from domain.roles.argued import Case, Judgement
+from domain.roles.names import Role, Side
 from domain.roles.opinion import FirstLook, Opinion, Question
 from domain.roles.passes import PassInput
 from domain.roles.results import Assessed, PassResult, PassUsage, Provenance, RefusedCall, WantedTest
-from domain.verdict import Audit, AuditorOutcome
+from domain.verdict import Audit, AuditorOutcome, Ruled
 
 FIRST_LOOK = FirstLook(assessments=[]).model_dump_json().encode()
 OPINION = (
@@ -18,6 +21,23 @@ OPINION = (
     .model_dump_json()
     .encode()
 )
+CASES: dict[Side, bytes] = {
+    side: Case.model_validate(
+        {
+            "arguments": [
+                {
+                    "criterion": "AC-1",
+                    "argument": f"the {side}'s",
+                    "quotes": [{"evidence_id": "ev-0123456789abcdef", "quote": "exit code 1"}],
+                }
+            ]
+        }
+    )
+    .model_dump_json()
+    .encode()
+    for side in ("advocate", "critic")
+}
+JUDGEMENT = Judgement(rulings=[]).model_dump_json().encode()
 MESSAGES = b"[]"
 SCRIPTED = Provenance(model="script:auditor.yaml", scripted=True, prompt="p" * 64, tools="t" * 64, policy="c" * 64)
 LOOKED = PassResult(
@@ -34,6 +54,36 @@ APPROVED = PassResult(
     seconds=20.0,
 )
 CAPPED = PassResult(outcome="cost_cap_exceeded", why="the todo's cap of $5 would be passed", provenance=SCRIPTED)
+
+
+NO_MODEL = PassResult(outcome="not_configured")
+ARGUED: dict[Side, PassResult] = {
+    side: LOOKED.model_copy(update={"said": sha256_hex(case), "seconds": 5.0}) for side, case in CASES.items()
+}
+
+
+def ruling(*, confidence: float = 0.9, **verdicts: Literal["PASS", "FAIL"]) -> PassResult:
+    """A judge's pass. A criterion is named with `_` for `-`."""
+    rulings = tuple(
+        Ruled(
+            criterion=name.replace("_", "-"),
+            verdict=verdict,
+            confidence=confidence,
+            reasoning=f"why {verdict}",
+            evidence=("ev-0123456789abcdef",),
+        )
+        for name, verdict in verdicts.items()
+    )
+    return LOOKED.model_copy(update={"said": sha256_hex(JUDGEMENT), "rulings": rulings, "seconds": 7.0})
+
+
+def arguing(*hearings: PassResult | Exception, **sides: PassResult | Exception) -> dict[Role, list[Any]]:
+    """What the three say of a dispute; both sides argue unless something else is said of one."""
+    return {
+        "advocate": [sides.get("advocate", ARGUED["advocate"])],
+        "critic": [sides.get("critic", ARGUED["critic"])],
+        "judge": list(hearings),
+    }
 
 
 def asking(text: str, **fields: object) -> PassResult:
@@ -55,13 +105,16 @@ def refused(*tools: str) -> tuple[RefusedCall, ...]:
 
 @dataclass
 class Sayings:
-    """What the passes come to, one after the other; afterwards no model is configured. `asked`: what each was told.
+    """What the auditor's passes come to, one after the other, and each other role's; afterwards no model is configured.
 
-    `seconds`: how long each takes of the worker's own time.
+    `asked`: what each of the auditor's was told, `others_asked` each other's. `seconds`: how long each takes of the
+    worker's own time.
     """
 
     passes: list[PassResult | Exception] = field(default_factory=list)
     asked: list[PassInput] = field(default_factory=list)
+    others: dict[Role, list[PassResult | Exception]] = field(default_factory=dict)
+    others_asked: list[PassInput] = field(default_factory=list)
     seconds: float = 0.0
     cancelled: int = 0
 
@@ -71,19 +124,20 @@ class ScriptedRole:
 
     def __init__(self, sayings: Sayings, store: EvidenceStore) -> None:
         self._sayings = sayings
-        for blob in (FIRST_LOOK, OPINION, MESSAGES):
+        for blob in (FIRST_LOOK, OPINION, JUDGEMENT, MESSAGES, *CASES.values()):
             store.put(blob)
 
     async def run(self, request: PassInput, progress: Progress, used: float) -> PassResult:
         """The next saying."""
         said = self._sayings
-        said.asked.append(request)
+        (said.asked if request.role == "auditor" else said.others_asked).append(request)
+        passes = said.passes if request.role == "auditor" else said.others.get(request.role, [])
         try:
             await asyncio.sleep(said.seconds)
         except asyncio.CancelledError:
             said.cancelled += 1
             raise
-        result = said.passes.pop(0) if said.passes else PassResult(outcome="not_configured")
+        result = passes.pop(0) if passes else NO_MODEL
         if isinstance(result, Exception):
             raise result
         return result
