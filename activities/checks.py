@@ -42,9 +42,9 @@ class CheckActivities:
         """
         async with beating() as say:
             request = await self._here(request, say)
-            findings = [await self._check(request)]
+            findings = [await self._check(request, run=request.run)]
             while len(findings) <= request.retries and worth_another_run(request.item, findings[-1]):
-                findings.append(await self._check(request, run=len(findings)))
+                findings.append(await self._check(request, run=request.run + len(findings)))
             finding = standing(findings, flaky_passes=request.flaky_passes)
             evidence = await asyncio.to_thread(self._mint, request, finding, findings)
             result = _result(request, finding, evidence)

@@ -22,6 +22,7 @@ from domain.life import (
     TellInput,
     TodoInput,
 )
+from domain.lifecycle import PARTIES
 from domain.planning import SessionPlan
 from domain.ports import EvidenceStore, Todos
 from domain.safeguards import Clock
@@ -158,6 +159,7 @@ def _todo(request: StartTodosInput, one: PlannedTodo) -> TodoInput:
             store=request.store,
             created_by=request.actor,
             authored=one.authored,
+            content_authored=PARTIES[request.actor.role] == "worker",
             floor=one.floor,
             parent=one.parent,
             order_index=one.order_index,

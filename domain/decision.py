@@ -41,7 +41,8 @@ VERDICTS: dict[RoundOutcome, Literal["PASS", "FAIL", "INCONCLUSIVE"]] = {
 class Facts(Message):
     """Everything a round learned. `expected`: ids that had to have a result; `refused`: why a tree was not taken.
 
-    `unknown`: why there is no tree to speak of, for a cause outside the worker's tree. `changed_inputs`: inputs of the
+    `unknown`: why there is no tree to speak of, for a cause outside the worker's tree; `undrafted`: why the checks that
+    were to be drafted could not be, for such a cause. `changed_inputs`: inputs of the
     environment's set-up that the head has otherwise than the base. `untested`: that no required check depends on the
     change, empty where one does or nobody asked; `unprobed`: why that was asked and could not be told. `authored`: ids
     of criteria that an agent wrote: they can fail, and are no gate (DESIGN 1.4). `tiebreak`: None where nobody argued;
@@ -62,6 +63,7 @@ class Facts(Message):
     audit: Audit | None = None
     tiebreak: Tiebreak | None = None
     unargued: str = ""
+    undrafted: str = ""
 
 
 class Policy(Message):
@@ -137,6 +139,8 @@ def decide(facts: Facts, policy: Policy, counters: Counters = Counters()) -> Dec
         return _changes(reasons)
     if unknown := _could_not_run(facts):
         return _inconclusive(unknown, policy, counters)
+    if facts.undrafted:
+        return _inconclusive([Reason(code="draft_could_not_run", text=facts.undrafted)], policy, counters)
     if facts.unprobed:
         return _inconclusive([Reason(code="probe_could_not_run", text=facts.unprobed)], policy, counters)
     if facts.untested and not hard_fail:

@@ -21,8 +21,9 @@ def facts_of(  # noqa: PLR0913 - a round learns as many things, and each has a n
     *,
     audit: Audit | None = None,
     dispute: DisputeRecord | None = None,
+    undrafted: str = "",
 ) -> Facts:
-    """Everything a round of `order` learned; `refused`, `unknown` and `authored` as in `Facts`.
+    """Everything a round of `order` learned; `refused`, `unknown`, `authored` and `undrafted` as in `Facts`.
 
     `audit`: None where nobody was asked; `dispute`: None where nothing was disputed.
     """
@@ -42,4 +43,5 @@ def facts_of(  # noqa: PLR0913 - a round learns as many things, and each has a n
         audit=audit,
         tiebreak=dispute.tiebreak if dispute else None,
         unargued=dispute.why if always and dispute and not dispute.tiebreak else "",
+        undrafted=undrafted,
     )

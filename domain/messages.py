@@ -90,7 +90,8 @@ class RoundInput(Message):
     `todo_workflow`: the todo whose round it is, which keeps its own standing; empty for one that stands alone.
     `frozen`: the trees that the claim is about, if they are frozen already. `inconclusive`: rounds of the same claim
     before it that learned nothing. `authored`: criteria that an agent wrote, which no gate is made of alone. `widen`:
-    what the limits of checks and criteria are multiplied by.
+    what the limits of checks and criteria are multiplied by. `content_authored`: an agent wrote the content, so what is
+    drafted from it is no gate.
     """
 
     session: str
@@ -109,11 +110,19 @@ class RoundInput(Message):
     inconclusive: int = 0
     authored: frozenset[str] = frozenset()
     widen: float = 1.0
+    content_authored: bool = False
 
     @property
     def workflow_id(self) -> str:
         """`round/SESSION/TODO/ATTEMPT`, CONTRACT "For Temporal's own CLI"."""
         return f"round/{self.session}/{self.todo}/{self.attempt}"
+
+    def drafted(self, draft: DraftRecord | None) -> RoundInput:
+        """The same as if `order` had had from the start what was drafted for it."""
+        if draft is None:
+            return self
+        update = {"order": draft.completed(self.order), "authored": self.authored | draft.no_gate}
+        return self.model_copy(update=update)
 
 
 class ScopeInput(Message):
@@ -197,7 +206,7 @@ class CheckInput(Message):
 
     `base`, `trusted`, `build_rules`, `doctests` and `order_files` are as in `ScopeResult` and `Frozen`. A failure is
     run again `retries` times, and passes when one of them does and `flaky_passes`. `controls`: whether the check itself
-    is examined, too.
+    is examined, too. `run` tells runs of the same item on the same tree apart.
     """
 
     session: str
@@ -223,6 +232,7 @@ class CheckInput(Message):
     reference: str = ""
     set_up: SetupInput | None = None
     probe_reference: str = ""
+    run: int = 0
 
 
 class ProbeInput(Message):
@@ -337,8 +347,17 @@ class RoundRecord(Message):
     @property
     def order(self) -> Order:
         """The order with the criteria that the round drafted for it: what was checked, judged and decided by."""
-        drafted = self.draft.criteria if self.draft else ()
-        return self.input.order.with_criteria(drafted)
+        return self.effective.order
+
+    @property
+    def effective(self) -> RoundInput:
+        """The round's input with that order, and with what of it is no gate."""
+        return self.input.drafted(self.draft)
+
+    @property
+    def undrafted(self) -> str:
+        """Why it could not be told what to check, as `domain.decision.Facts` has it."""
+        return self.draft.undrafted if self.draft else ""
 
 
 class FiledReport(Message):

@@ -57,7 +57,7 @@ class Rejudged(Message):
 
 def decide_again(record: RoundRecord, results: tuple[CheckResult, ...]) -> Decision:
     """What `decide` makes of the record's facts with these results, and with what the auditor came to then."""
-    given = record.input
+    given = record.effective
     audit = record.audit.audit if record.audit else None
     facts = facts_of(
         given.order,
@@ -68,6 +68,7 @@ def decide_again(record: RoundRecord, results: tuple[CheckResult, ...]) -> Decis
         record.probe,
         given.authored,
         audit=audit,
+        undrafted=record.undrafted,
     )
     return decide(facts, Policy.of(given.order), Counters(inconclusive=given.inconclusive))
 

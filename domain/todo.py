@@ -79,7 +79,8 @@ class Gate(Message):
 
 class Todo(Message):
     """One todo. `order` has absolute paths; `authored`: ids of the criteria in it that an agent wrote,
-    `floor`: what no edit may go below (`policy_floor.below`).
+    `content_authored`: an agent wrote its content, and no human has edited that since, `floor`: what no edit may go
+    below (`policy_floor.below`).
 
     `base` names the frozen base (`domain.messages.FrozenBase`), empty before it was started. `attempt` numbers the last
     round, `round` is that of the round that runs now, 0 for none; `audits` counts those that came to a verdict,
@@ -101,6 +102,7 @@ class Todo(Message):
     store: str = ""
     created_by: Actor
     authored: frozenset[str] = frozenset()
+    content_authored: bool = False
     floor: PolicyFloor = PolicyFloor()
     parent: str = ""
     order_index: int = 0

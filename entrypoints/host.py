@@ -21,6 +21,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 
 from activities.checks import CheckActivities
 from activities.claims import ClaimActivities
+from activities.drafts import DraftActivities
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
@@ -195,6 +196,7 @@ def _worker(
     checks = CheckActivities(masked, adapters.evidence, adapters.sandbox)
     snapshot = SnapshotActivities(adapters.snapshots)
     claims = ClaimActivities(adapters.evidence)
+    drafts = DraftActivities(adapters.evidence)
     todos = TodoActivities(adapters.evidence, adapters.todos)
     activities: dict[QueueName, list[Callable[..., Any]]] = {
         "workflows": [
@@ -202,6 +204,8 @@ def _worker(
             ReportActivities(adapters.evidence).file,
             claims.admit,
             claims.compare,
+            drafts.find,
+            drafts.keep,
             todos.plan,
             todos.start,
             todos.tell,

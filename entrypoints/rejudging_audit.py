@@ -32,7 +32,7 @@ async def audit_again(store: EvidenceStore, record: RoundRecord, rows: Sequence[
     if audit is None:
         return ()
     said = answers_in(store, audit)
-    asked = asked_of(record.input.order, record.results, record.input.authored)
+    asked = asked_of(record.order, record.results, record.effective.authored)
     staged = [each for each in in_stages(audit.passes) if each.result.outcome == "answered"]
     look = next((each.result.said for each in staged if each.stage == "blind"), "")
     for each in staged:
@@ -59,7 +59,7 @@ def _input(store: EvidenceStore, record: RoundRecord, rows: Sequence[TrailRow], 
     assert record.scope is not None, "nobody is asked without a tree"
     blind = each.stage == "blind"
     return PassInput(
-        round=record.input.model_copy(update={"claim": None}) if blind else record.input,
+        round=record.effective.model_copy(update={"claim": None}) if blind else record.effective,
         frozen=record.frozen,
         scope=record.scope,
         results=record.results,

@@ -49,8 +49,8 @@ class RolesAgain:
 
     async def run(self) -> AskedAgain:
         """Both sides compared. Raises `Refused` for a round in which nobody would be asked, `Unavailable`."""
-        record, given = self._record, self._record.input
-        if why := course.unasked(given.order, record.scope, record.results, record.probe):
+        record, given = self._record, self._record.effective
+        if why := course.unasked(given.order, record.scope, record.results, record.probe, undrafted=record.undrafted):
             raise Refused("no_roles", f"no role is asked in such a round: {why}", "say --objective")
         now = await self.audit()
         facts = facts_of(
@@ -62,6 +62,7 @@ class RolesAgain:
             record.probe,
             given.authored,
             audit=now.audit,
+            undrafted=record.undrafted,
         )
         decided = decide(facts, Policy.of(given.order), Counters(inconclusive=given.inconclusive))
         then_said, now_said = answers_in(self._store, record.audit), answers_in(self._store, now)
@@ -73,7 +74,7 @@ class RolesAgain:
         assert record.frozen is not None, "a tree that is scoped is frozen"
         assert record.scope is not None, "nobody is asked without a tree"
         blind = PassInput(
-            round=record.input.model_copy(update={"claim": None}),  # what is not sent cannot frame the first look
+            round=record.effective.model_copy(update={"claim": None}),  # what is not sent cannot frame the first look
             frozen=record.frozen,
             scope=record.scope,
             results=record.results,
@@ -85,7 +86,7 @@ class RolesAgain:
         last = await self._stage(blind)
         if last.outcome == "answered":
             changes: dict[str, object] = {
-                "round": record.input,
+                "round": record.effective,
                 "stage": "informed",
                 "contradictions": record.contradictions,
                 "first_look": last.said,

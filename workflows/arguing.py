@@ -14,7 +14,6 @@ with workflow.unsafe.imports_passed_through():
     from domain.claims.claim import Contradiction
     from domain.life import FollowUpAnswer
     from domain.messages import NodeStatus, RoundInput
-    from domain.order import Order
     from domain.roles import tiebreak
     from domain.roles.disputes import Dispute
     from domain.roles.disputing import disputes_of
@@ -33,7 +32,6 @@ class Arguing:
     """The adversarial stage of one round. `record`: all of it, None where nothing was disputed."""
 
     def __init__(self, request: RoundInput, trail: RoundTrail, passes: Passes) -> None:
-        self._round = request
         self._trail = trail
         self._passes = passes
         self._threshold = request.order.verification.confidence_threshold
@@ -45,18 +43,18 @@ class Arguing:
 
     def take_up(
         self,
-        order: Order,
+        request: RoundInput,
         trees: Trees,
         results: tuple[CheckResult, ...],
         contradictions: tuple[Contradiction, ...],
         audit: AuditRecord | None,
         answers: tuple[FollowUpAnswer, ...],
     ) -> None:
-        """What the round knows when the auditor has spoken. `order` has what was drafted, too."""
-        self._disputes = disputes_of(order, results, (one.check for one in contradictions), audit)
+        """What the round knows when the auditor has spoken. `request` has what was drafted, too."""
+        self._disputes = disputes_of(request.order, results, (one.check for one in contradictions), audit)
         heard = next((each for each in reversed(audit.passes) if each.audit), None) if audit else None
         self._asked = PassInput(
-            round=self._round.model_copy(update={"order": order}),
+            round=request,
             frozen=trees.frozen,
             scope=trees.scope,
             results=results,
@@ -64,7 +62,7 @@ class Arguing:
             role="advocate",
             stage="argument",
             answers=answers,
-            limit=order.safeguards.audit_timeout,
+            limit=request.order.safeguards.audit_timeout,
             disputes=self._disputes,
             opinion=heard.said if heard else "",
         )

@@ -17,7 +17,6 @@ with workflow.unsafe.imports_passed_through():
     from domain.events import AUDITOR
     from domain.life import FollowUpAnswer
     from domain.messages import NodeStatus, RoundInput
-    from domain.order import Order
     from domain.roles import course
     from domain.roles.opinion import Question
     from domain.roles.passes import PassInput, RanTest
@@ -74,11 +73,15 @@ class Auditing:
             self._answers.append(answer)
 
     async def run(
-        self, order: Order, trees: Trees, results: tuple[CheckResult, ...], contradictions: tuple[Contradiction, ...]
+        self,
+        effective: RoundInput,
+        trees: Trees,
+        results: tuple[CheckResult, ...],
+        contradictions: tuple[Contradiction, ...],
     ) -> tuple[NodeStatus, str]:
-        """First the blind look, then with everything that the worker says. `order` has what was drafted, too."""
-        self._round = self._round.model_copy(update={"order": order})
-        self._items = {item.id: item for item in items_of(order, self._round.widen)}
+        """First the blind look, then with everything that the worker says. `effective`: with what was drafted, too."""
+        self._round = effective
+        self._items = {item.id: item for item in items_of(effective.order, effective.widen)}
         unframed = self._round.model_copy(update={"claim": None, "brought": ()})  # what is not sent frames no look
         blind = PassInput(
             round=unframed,

@@ -64,6 +64,17 @@ class Environment:
         assert isinstance(self.image, Image)
         return await self._ready("environment_ready", self.image)
 
+    async def make_ready_late(self, frozen: Frozen) -> Unavailable | None:
+        """Image and set-up for what was drafted since: no item needed them before. Why there is none, if there is."""
+        if self.image is None:
+            self.image = await self._prepare(self._order.environment.image)
+            if isinstance(self.image, Unavailable):
+                await self._trail.record("environment_ready", SYSTEM, {"error": self.image.reason})
+                return self.image
+            await self._ready("environment_ready", self.image)
+            await self.set_up(frozen)
+        return self.image if isinstance(self.image, Unavailable) else None
+
     async def _prepare(self, name: str) -> Image | Unavailable:
         try:
             return await workflow.execute_activity_method(

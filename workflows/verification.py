@@ -106,7 +106,7 @@ class VerificationWorkflow:
         self._runs = ItemRuns(request, self._trail, self._board, self._environment)
         self._probe = Probe(request, self._trail, self._runs)
         self._passes = Passes(self._order, self._trail)
-        self._drafting = Drafting(request, self._trail, self._runs, self._passes)
+        self._drafting = Drafting(request, self._trail, self._runs, self._passes, self._environment)
         self._auditing = Auditing(request, self._trail, self._runs, self._passes)
         self._arguing = Arguing(request, self._trail, self._passes)
         self._contradictions: tuple[Contradiction, ...] = ()
@@ -215,10 +215,15 @@ class VerificationWorkflow:
         """What there is to look at; None where the work was refused."""
         return None if self._freezing.refused else self._freezing.trees
 
+    @property
+    def _effective(self) -> RoundInput:
+        """The round with what was drafted for its order."""
+        return self._round.drafted(self._drafting.record)
+
     async def _draft(self) -> tuple[NodeStatus, str]:
         """Checks for the specification; what comes of it is as if the order had had it."""
-        said = await self._drafting.plan(self._trees)
-        self._order = self._round.order.with_criteria(self._drafting.criteria)
+        said = await self._drafting.plan()
+        self._order = self._effective.order
         known = {item.id for item in self._items}
         self._items = items_of(self._order, self._round.widen)
         self._board.add(item for item in self._items if item.id not in known)
@@ -249,14 +254,14 @@ class VerificationWorkflow:
 
     async def _audit(self) -> tuple[NodeStatus, str]:
         results, scope, probe = self._in_order(), self._freezing.scope, self._probe.seen
-        self._contradictions = await contradicted(self._round, results, scope, self._trail)
-        if why_not := course.unasked(self._order, scope, results, probe):
+        self._contradictions = await contradicted(self._effective, results, scope, self._trail)
+        if why_not := course.unasked(self._order, scope, results, probe, undrafted=self._drafting.undrafted):
             return "done", why_not
         trees = self._freezing.trees
         assert not isinstance(trees, Unavailable), "there is a scope"
         auditing = self._auditing
-        said = await auditing.run(self._order, trees, results, self._contradictions)
-        self._arguing.take_up(self._order, trees, results, self._contradictions, auditing.record, auditing.answers)
+        said = await auditing.run(self._effective, trees, results, self._contradictions)
+        self._arguing.take_up(self._effective, trees, results, self._contradictions, auditing.record, auditing.answers)
         return said
 
     async def _decide(self) -> tuple[NodeStatus, str]:
@@ -318,8 +323,19 @@ class VerificationWorkflow:
         scope, unknown, probe = self._freezing.scope, self._unknown(), self._probe.seen
         refused, record = str(self._freezing.refused or ""), self._auditing.record
         audit = record.audit if record else None
-        authored, dispute = self._round.authored, self._arguing.record
-        facts = facts_of(self._order, scope, results, refused, unknown, probe, authored, audit=audit, dispute=dispute)
+        authored, undrafted = self._effective.authored, self._drafting.undrafted
+        facts = facts_of(
+            self._order,
+            scope,
+            results,
+            refused,
+            unknown,
+            probe,
+            authored,
+            audit=audit,
+            dispute=self._arguing.record,
+            undrafted=undrafted,
+        )
         image = self._environment.image
         return RoundRecord(
             input=self._round,
@@ -339,15 +355,16 @@ class VerificationWorkflow:
             contradictions=self._contradictions,
             audit=record,
             draft=self._drafting.record,
-            dispute=dispute,
+            dispute=self._arguing.record,
         )
 
     def _notices(self, results: tuple[CheckResult, ...]) -> tuple[str, ...]:
         changed = [change.path for change in self._freezing.scope.changed] if self._freezing.scope else []
-        on_disputes = notices_on_disputes(self._order, self._arguing.record)
+        drafted = self._drafting.record.notice if self._drafting.record else ""
         return (
-            notices_on_programs(self._order, changed)
-            + on_disputes
+            ((drafted,) if drafted else ())
+            + notices_on_programs(self._order, changed)
+            + notices_on_disputes(self._order, self._arguing.record)
             + notices_of(
                 self._order,
                 self._round.order_file,

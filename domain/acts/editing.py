@@ -161,6 +161,7 @@ def _changes(todo: Todo, order: Order) -> dict[str, object]:
         "widen": 1.0,
         "version": todo.version + 1,
         "authored": todo.authored & unchanged,
+        "content_authored": todo.content_authored and order.content == todo.order.content,
         "clock": todo.clock.model_copy(update={"limit": order.safeguards.todo_timeout}),
         "worker": order.worker if order.worker != todo.order.worker else todo.worker,
         "waived": todo.waived or todo.admitted is not None,

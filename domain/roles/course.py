@@ -33,12 +33,18 @@ _NO_WORD: dict[PassOutcome, AuditorOutcome] = {
 
 
 def unasked(
-    order: Order, scope: ScopeResult | None, results: Iterable[CheckResult] = (), probe: ProbeSeen | None = None
+    order: Order,
+    scope: ScopeResult | None,
+    results: Iterable[CheckResult] = (),
+    probe: ProbeSeen | None = None,
+    *,
+    undrafted: str = "",
 ) -> str:
     """Why the auditor is not asked, in words; empty where it is.
 
-    `scope`: None where there is no tree to speak of. What could not run is tried again first: no word of the auditor's
-    would make a verdict of such a round, and each try would pay for another one.
+    `scope`: None where there is no tree to speak of; `undrafted`: why checks could not be drafted, as in `Facts`. What
+    could not run is tried again first: no word of the auditor's would make a verdict of such a round, and each try
+    would pay for another one.
     """
     if not order.verification.asks_auditor:
         return "not asked for"
@@ -47,7 +53,7 @@ def unasked(
     if scope.violations_total:
         return "the changes are out of scope"
     required = [result.outcome for result in results if result.required]
-    unknown = Outcome.COULD_NOT_RUN in required or (probe is not None and probe.unknown)
+    unknown = Outcome.COULD_NOT_RUN in required or (probe is not None and probe.unknown) or bool(undrafted)
     return "what could not run is tried again first" if unknown and Outcome.FAILED not in required else ""
 
 

@@ -18,6 +18,7 @@ from temporalio.worker import Worker
 
 from activities.checks import CheckActivities
 from activities.claims import ClaimActivities
+from activities.drafts import DraftActivities
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
@@ -44,7 +45,7 @@ from domain.messages import (
 from domain.order import Order
 from domain.ports import CheckContext, Finding, ProbeRequest, Progress, RunRequest, Served
 from domain.scope import ScopeReport, Violation
-from domain.tree import Dropped
+from domain.tree import Dropped, Manifest
 from entrypoints.spawning import FAIR
 from entrypoints.temporal_binary import server_binary
 from tests.fakes.evidence import MemoryStore
@@ -58,6 +59,7 @@ PASSED = Finding(outcome=Outcome.PASSED, code="ok", text="exit code 0", exit_cod
 FAILED = Finding(outcome=Outcome.FAILED, code="exit_code", text="exit code 1, expected 0", exit_code=1, stdout="boom\n")
 
 BASE = "b" * 64
+EMPTY = Manifest.of(()).digest
 NOTHING_TO_UNDO = ProbeTrees(why="nothing to undo")
 Said = Finding | Exception
 TOGETHER_SECONDS = 30.0
@@ -66,6 +68,9 @@ TOGETHER_SECONDS = 30.0
 @dataclass
 class Script:
     """What each port answers, and what was asked. A list is answered one after the other, its last one for ever.
+
+    `base_runs`: what runs on the base come to one after the other, where that is not `base`'s for all of them. On an
+    `empty` tree everything fails that is not named there.
 
     A check takes its `seconds`, and ends no sooner than so many have run `together` and what it is `held` by is set.
     """
@@ -79,6 +84,9 @@ class Script:
     changed_inputs: tuple[str, ...] = ()
     base: dict[str, Said] = field(default_factory=dict)
     based: list[str] = field(default_factory=list)
+    base_runs: dict[str, list[Said]] = field(default_factory=dict)
+    empty: dict[str, Said] = field(default_factory=dict)
+    linted: list[tuple[Item, CheckContext]] = field(default_factory=list)
     contexts: list[CheckContext] = field(default_factory=list)
     limits: dict[str, float] = field(default_factory=dict)
     frozen: list[FreezeInput] = field(default_factory=list)
@@ -139,7 +147,7 @@ class ScriptedPorts:
         self._script.assessed.append(request)
         report = ScopeReport(violations=self._script.violations, dropped=self._script.dropped)
         return ScopeResult(
-            tree="t" * 64,
+            tree=BASE if request.frozen.head == BASE else "t" * 64,
             tree_bytes=20,
             report=self._store.put(report.model_dump_json().encode()),
             diff=self._store.put(b"--- a/x\n+++ b/x\n"),
@@ -196,9 +204,13 @@ class ScriptedPorts:
     async def check(self, item: Item, context: CheckContext) -> Finding:
         """The item's next answer, after its scripted seconds."""
         script = self._script
-        if context.tree == BASE:
+        if context.tree in (BASE, EMPTY):
+            if context.run:
+                script.linted.append((item, context))
             script.based.append(item.id)
-            on_base = script.base.get(item.id, PASSED)
+            on_base = script.base.get(item.id, PASSED) if context.tree == BASE else script.empty.get(item.id, FAILED)
+            if context.tree == BASE and script.base_runs.get(item.id):
+                on_base = script.base_runs[item.id].pop(0)
             if isinstance(on_base, Exception):
                 raise on_base
             return on_base
@@ -331,6 +343,8 @@ def of_a_round(script: Script, trail: MemoryTrail, store: MemoryStore) -> dict[s
             TrailActivities(trail).append,
             ReportActivities(store).file,
             ClaimActivities(store).compare,
+            DraftActivities(store).find,
+            DraftActivities(store).keep,
             snapshot.assess,
             snapshot.probe,
         ],

@@ -112,8 +112,8 @@ class Sayings:
     """
 
     passes: list[PassResult | Exception] = field(default_factory=list)
+    by_role: dict[Role, list[PassResult | Exception]] = field(default_factory=dict)
     asked: list[PassInput] = field(default_factory=list)
-    others: dict[Role, list[PassResult | Exception]] = field(default_factory=dict)
     others_asked: list[PassInput] = field(default_factory=list)
     seconds: float = 0.0
     cancelled: int = 0
@@ -131,7 +131,7 @@ class ScriptedRole:
         """The next saying."""
         said = self._sayings
         (said.asked if request.role == "auditor" else said.others_asked).append(request)
-        passes = said.passes if request.role == "auditor" else said.others.get(request.role, [])
+        passes = said.passes if request.role == "auditor" else said.by_role.get(request.role, [])
         try:
             await asyncio.sleep(said.seconds)
         except asyncio.CancelledError:

@@ -105,6 +105,7 @@ def round_of(todo: Todo, attempt: int) -> RoundInput:
         frozen=todo.admitted.frozen if todo.admitted else None,
         inconclusive=todo.inconclusive,
         authored=todo.authored,
+        content_authored=todo.content_authored,
         widen=todo.widen,
     )
 
