@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from domain.base import Message
-from domain.roles.opinion import Assessment, FirstLook, GivenReason, Opinion, Quote, RequiredAction, Word
+from domain.roles.opinion import Assessment, FirstLook, GivenReason, Opinion, Quote, RequiredAction, Said, Word
 from domain.roles.results import Answered, AuditRecord, PassOutcome, PassResult, PassUsage, RefusedCall
 from domain.roles.spending import MICROS
 from domain.verdict import AuditorOutcome
@@ -19,7 +19,7 @@ NEVER_ASKED: tuple[PassOutcome, ...] = ("not_configured",)
 """How a pass ends that asked no model; the report lists none of them."""
 
 Answers = Mapping[str, FirstLook | Opinion]
-"""What roles answered, by the digest of its blob."""
+"""What auditors answered, by the digest of its blob; those of other roles may stand beside them (`domain.answers`)."""
 
 
 class Staged(NamedTuple):
@@ -135,7 +135,7 @@ def said_of(audit: AuditRecord | None) -> Iterator[tuple[str, type[FirstLook] | 
             yield staged.result.said, FirstLook if staged.stage == "blind" else Opinion
 
 
-def opinion_of(audit: AuditRecord | None, answers: Answers) -> tuple[PassResult, Opinion] | None:
+def opinion_of(audit: AuditRecord | None, answers: Mapping[str, Said]) -> tuple[PassResult, Opinion] | None:
     """The pass that `decide` heard, and its answer; None where the auditor came to none."""
     for result in audit.passes if audit else ():
         answer = answers.get(result.said)
@@ -144,7 +144,7 @@ def opinion_of(audit: AuditRecord | None, answers: Answers) -> tuple[PassResult,
     return None
 
 
-def audits_of(audit: AuditRecord | None, answers: Answers) -> tuple[AuditReport, ...]:
+def audits_of(audit: AuditRecord | None, answers: Mapping[str, Said]) -> tuple[AuditReport, ...]:
     """Every pass that asked a model, in its order, with the answers of the worker beside the questions."""
     if audit is None:
         return ()
@@ -153,7 +153,7 @@ def audits_of(audit: AuditRecord | None, answers: Answers) -> tuple[AuditReport,
     return tuple(_audit(each, answers.get(each.result.said), dialogue) for each in staged)
 
 
-def auditor_of(audit: AuditRecord | None, answers: Answers) -> AuditorReport | None:
+def auditor_of(audit: AuditRecord | None, answers: Mapping[str, Said]) -> AuditorReport | None:
     """What it all came to; None where nobody judged."""
     if audit is None or audit.audit is None:
         return None
@@ -174,7 +174,7 @@ def scripted(audit: AuditRecord | None) -> bool:
     return audit is not None and any(result.provenance.scripted for result in audit.passes)
 
 
-def criteria_of(audit: AuditRecord | None, answers: Answers) -> dict[str, CriterionAudit]:
+def criteria_of(audit: AuditRecord | None, answers: Mapping[str, Said]) -> dict[str, CriterionAudit]:
     """The auditor on each criterion, by its id, once it knew everything; the blind first look counts for none."""
     heard = opinion_of(audit, answers)
     if heard is None:
@@ -207,7 +207,7 @@ def used(usage: Iterable[PassUsage]) -> Usage:
     )
 
 
-def _audit(staged: Staged, answer: FirstLook | Opinion | None, dialogue: Iterator[Answered]) -> AuditReport:
+def _audit(staged: Staged, answer: Said | None, dialogue: Iterator[Answered]) -> AuditReport:
     result, provenance = staged.result, staged.result.provenance
     question = _follow_up(result, next(dialogue, None)) if result.outcome == "asks" else None
     report = AuditReport(
@@ -232,10 +232,12 @@ def _audit(staged: Staged, answer: FirstLook | Opinion | None, dialogue: Iterato
     return report.model_copy(update=_told(answer)) if answer else report
 
 
-def _told(answer: FirstLook | Opinion) -> dict[str, object]:
+def _told(answer: Said) -> dict[str, object]:
     """The fields of a pass's report that its answer fills."""
     if isinstance(answer, FirstLook):
         return {"assessments": tuple(answer.assessments), "suspicions": tuple(answer.suspicions)}
+    if not isinstance(answer, Opinion):
+        return {}
     return {
         "verdict": answer.verdict,
         "confidence": answer.confidence,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
+from domain.answers import Words, passes_of
 from domain.audit_report import (
-    Answers,
     AuditorReport,
     AuditReport,
     Usage,
@@ -20,13 +20,15 @@ from domain.base import Message
 from domain.checks import Outcome, subjective_of
 from domain.claims.claim import Contradiction
 from domain.decision import Reason, RoundOutcome
+from domain.dispute_report import ArgumentReport, JudgementReport, arguments_of, judgement_of, rulings_of
+from domain.draft_report import DraftReport, draft_of
 from domain.feedback import RetryContext
 from domain.messages import ProbeSeen, RoundRecord
-from domain.report_lines import NOT_JUDGED, CheckReport, CriterionReport, Output, check_line, criteria_lines
+from domain.report_lines import NOT_JUDGED, CheckReport, CriterionReport, Opinions, Output, check_line, criteria_lines
 from domain.scope import ScopeReport, Violation
 from domain.tree import Dropped
 
-NOBODY: Answers = {}
+NOBODY: Words = {}
 
 
 class SnapshotReport(Message):
@@ -72,7 +74,9 @@ class TrailHead(Message):
 class Report(Message):
     """The whole document. `verdict` is the decision's word, `outcome` what `decide` said.
 
-    `audits` has every pass of the auditor, `auditor` what they came to: null where nobody judged.
+    `audits` has every pass of the auditor, `auditor` what they came to: null where nobody judged. `arguments`: both
+    sides on each disputed criterion, `judgement` what became of the dispute: null where nothing was disputed. `draft`:
+    null where nothing was to be drafted. `usage` is that of all roles.
     """
 
     work_order_id: str
@@ -92,8 +96,9 @@ class Report(Message):
     checks: tuple[CheckReport, ...]
     audits: tuple[AuditReport, ...] = ()
     auditor: AuditorReport | None = None
-    arguments: tuple[str, ...] = ()
-    judgement: str | None = None
+    arguments: tuple[ArgumentReport, ...] = ()
+    judgement: JudgementReport | None = None
+    draft: DraftReport | None = None
     usage: Usage = Usage()
     summary: Summary
     retry_context: RetryContext | None
@@ -107,13 +112,15 @@ def build(
     outputs: Mapping[str, Output],
     scope: ScopeReport | None,
     retry: RetryContext | None,
-    answers: Answers = NOBODY,
+    answers: Words = NOBODY,
 ) -> Report:
     """The report of `record`; `outputs` by item id are the long outputs that did not travel with it.
 
     `answers` are those of the roles, by the digests that the record names.
     """
-    criteria = criteria_lines(record, outputs, criteria_of(record.audit, answers))
+    rulings = {ruling.criterion: ruling for ruling in rulings_of(record.dispute, answers)}
+    opinions = Opinions(criteria_of(record.audit, answers), rulings)
+    criteria = criteria_lines(record, outputs, opinions)
     return Report(
         work_order_id=record.input.todo,
         session=record.input.session,
@@ -129,10 +136,13 @@ def build(
         snapshot=_snapshot(record, scope),
         scope=ScopeSection(passed=not scope.violations, violations=scope.violations) if scope else None,
         criteria=criteria,
-        checks=tuple(check_line(r, outputs) for r in record.results if r.spelling == "check"),
+        checks=tuple(check_line(r, outputs, opinions) for r in record.results if r.spelling == "check"),
         audits=audits_of(record.audit, answers),
         auditor=auditor_of(record.audit, answers),
-        usage=used(result.usage for result in record.audit.passes) if record.audit else Usage(),
+        arguments=arguments_of(record.dispute, answers),
+        judgement=judgement_of(record.dispute, answers),
+        draft=draft_of(record.draft, answers),
+        usage=used(result.usage for result in passes_of(record)),
         summary=_summary(record, criteria),
         retry_context=retry,
         probe=record.probe,
@@ -156,7 +166,7 @@ def _snapshot(record: RoundRecord, scope: ScopeReport | None) -> SnapshotReport 
 
 
 def _summary(record: RoundRecord, criteria: tuple[CriterionReport, ...]) -> Summary:
-    told_by_a_judge = {criterion.id for criterion in subjective_of(record.input.order)}
+    told_by_a_judge = {criterion.id for criterion in subjective_of(record.order)}
     judged = [line.outcome for line in criteria if line.id in told_by_a_judge and line.outcome != NOT_JUDGED]
     outcomes = [*(result.outcome.value for result in record.results), *judged]
     return Summary(

@@ -1,14 +1,15 @@
-"""The report's lines: one for each criterion and check, with what the harness saw and what the auditor says of it."""
+"""The report's lines: one for each criterion and check, with what the harness saw and what the roles say of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from domain.audit_report import CriterionAudit
 from domain.base import Message
 from domain.checks import CheckResult, Outcome, subjective_of
 from domain.criteria import Subjective
+from domain.dispute_report import RulingReport
 from domain.messages import RoundRecord
 from domain.roles.opinion import Quote
 from domain.scrutiny import ControlSeen, Counts
@@ -65,7 +66,10 @@ class Examined(Message):
 
 
 class CriterionReport(Examined):
-    """One criterion's line in the report. `audited`: the auditor on it, null where it was not asked."""
+    """One criterion's line in the report. `audited`: the auditor on it, null where it was not asked.
+
+    `judged`: the judge on it, null where it did not rule. `drafted`: the order did not have it, a designer did.
+    """
 
     id: str
     description: str
@@ -82,12 +86,15 @@ class CriterionReport(Examined):
     duration_ms: int
     evidence: CriterionEvidence
     audited: CriterionAudit | None = None
+    judged: RulingReport | None = None
+    drafted: bool = False
 
 
 class CheckReport(Examined):
     """One check's line in the report. Seed `authority` 3.5 with what CONTRACT adds.
 
     `base_outcome` is empty where the check was not run on the base: a command is run there only when it failed.
+    `judged`: the judge on it, null where it did not rule; its outcome is what was seen, whatever a judge says.
     """
 
     name: str
@@ -104,29 +111,45 @@ class CheckReport(Examined):
     isolation: str
     base_outcome: str = ""
     evidence: str
+    judged: RulingReport | None = None
+
+
+class Opinions(NamedTuple):
+    """What roles say of criteria and checks, by their ids: the auditor, and the judge where it ruled."""
+
+    audited: Mapping[str, CriterionAudit]
+    judged: Mapping[str, RulingReport]
 
 
 def criteria_lines(
-    record: RoundRecord, outputs: Mapping[str, Output], audited: Mapping[str, CriterionAudit]
+    record: RoundRecord, outputs: Mapping[str, Output], opinions: Opinions
 ) -> tuple[CriterionReport, ...]:
-    """Every criterion of the order, in its order. `outputs` by id; `audited`: what the auditor says of each, by id."""
-    order = record.input.order
+    """Every criterion of the order and those drafted for it, in their order. `outputs` by id."""
+    order = record.order
     written = {criterion.id: criterion.type for criterion in order.acceptance_criteria}
-    ran = {
-        r.id: _criterion(r, written[r.id], outputs).model_copy(update={"audited": audited.get(r.id)})
-        for r in record.results
-        if r.spelling == "criterion"
-    }
     threshold = order.verification.confidence_threshold
-    judged = {c.id: _judged(c, audited.get(c.id), threshold) for c in subjective_of(order)}
-    both = {**ran, **judged}
-    return tuple(both[c.id] for c in order.acceptance_criteria if c.id in both)
+    told = {r.id: _criterion(r, written[r.id], outputs) for r in record.results if r.spelling == "criterion"}
+    for criterion in subjective_of(order):
+        told[criterion.id] = _told_by_a_judge(criterion, opinions, threshold)
+    drafted = {criterion.id for criterion in record.draft.criteria} if record.draft else set()
+    return tuple(
+        told[id].model_copy(
+            update={
+                "audited": opinions.audited.get(id),
+                "judged": opinions.judged.get(id),
+                "drafted": id in drafted,
+            }
+        )
+        for id in written
+        if id in told
+    )
 
 
-def _judged(criterion: Subjective, audited: CriterionAudit | None, threshold: float) -> CriterionReport:
-    """A criterion that only a judge can tell: as the auditor has it, where it is sure enough."""
-    outcome, code, text = _word(audited, threshold)
-    quotes = audited.quotes if audited else ()
+def _told_by_a_judge(criterion: Subjective, opinions: Opinions, threshold: float) -> CriterionReport:
+    """A criterion that only a judge can tell: as the judge rules, else as the auditor has it, where it is sure."""
+    audited, judged = opinions.audited.get(criterion.id), opinions.judged.get(criterion.id)
+    outcome, code, text = _ruled(judged) if judged else _word(audited, threshold)
+    told = judged or audited
     return CriterionReport(
         id=criterion.id,
         description=criterion.description,
@@ -142,10 +165,15 @@ def _judged(criterion: Subjective, audited: CriterionAudit | None, threshold: fl
         base_outcome="",
         duration_ms=0,
         evidence=CriterionEvidence(
-            id=audited.said if audited else "", exit_code=None, stdout="", stderr="", quotes=quotes
+            id=told.said if told else "", exit_code=None, stdout="", stderr="", quotes=told.quotes if told else ()
         ),
-        audited=audited,
     )
+
+
+def _ruled(judged: RulingReport) -> tuple[str, str, str]:
+    """Outcome, code and text."""
+    outcome = Outcome.PASSED if judged.verdict == "PASS" else Outcome.FAILED
+    return outcome, "judged", f"the judge: {judged.reasoning}"
 
 
 def _word(audited: CriterionAudit | None, threshold: float) -> tuple[str, str, str]:
@@ -186,8 +214,8 @@ def _criterion(result: CheckResult, written: str, outputs: Mapping[str, Output])
     )
 
 
-def check_line(result: CheckResult, outputs: Mapping[str, Output]) -> CheckReport:
-    """A check's line."""
+def check_line(result: CheckResult, outputs: Mapping[str, Output], opinions: Opinions) -> CheckReport:
+    """A check's line. `outputs` by id."""
     output = outputs.get(result.id, Output(stdout=result.stdout, stderr=result.stderr))
     return CheckReport(
         **_examined(result),
@@ -205,6 +233,7 @@ def check_line(result: CheckResult, outputs: Mapping[str, Output]) -> CheckRepor
         isolation=result.isolation,
         base_outcome=result.base_outcome or "",
         evidence=result.evidence,
+        judged=opinions.judged.get(result.id),
     )
 
 

@@ -25,7 +25,7 @@ CONTRACT = {
     *("criteria", "checks", "audits", "arguments", "judgement", "usage", "summary", "trail"),
 }
 DOCUMENTED_EXTRAS = {"content", "duration_ms", "trigger", "notices", "retry_context", "probe", "contradictions"}
-DOCUMENTED_EXTRAS |= {"auditor"}
+DOCUMENTED_EXTRAS |= {"auditor", "draft"}
 ORDER = Order.model_validate(
     {
         "content": "Implement it",
@@ -189,6 +189,8 @@ def test_a_criterion_line() -> None:
         "duration_ms": 12,
         "evidence": {"id": "e1", "exit_code": 0, "stdout": "tail", "stderr": "", "quotes": []},
         "audited": None,
+        "judged": None,
+        "drafted": False,
     }
 
 
