@@ -26,12 +26,13 @@ class ReportActivities:
             return await asyncio.to_thread(self._file, record)
 
     def _file(self, record: RoundRecord) -> FiledReport:
-        report, retry, diff = assemble(record, self._store.get)
-        for name, data in folder_of(record, report, diff).items():
+        made, retry, diff = assemble(record, self._store.get)
+        report, stored = document(made), document(record)
+        for name, data in folder_of(RoundRecord.model_validate_json(stored), report, diff).items():
             self._store.place(record.input.session, record.input.todo, record.input.attempt, name, data)
         return FiledReport(
-            report=self._store.put(document(report)),
-            record=self._store.put(document(record)),
+            report=self._store.put(report),
+            record=self._store.put(stored),
             retry_context=self._store.put(document(retry)) if retry else "",
             failures=len(retry.specific_failures) if retry else 0,
         )

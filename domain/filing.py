@@ -12,22 +12,17 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from domain.audit_report import AuditReport, said_of
+from domain.answers import said_in
 from domain.checks import CheckResult, items_of
 from domain.feedback import OUTPUT_CHARACTERS, RetryContext, retry_context, tail
+from domain.filed_order import SPECIFICATION
 from domain.messages import RoundRecord
 from domain.report import Report, build
 from domain.report_lines import Output
+from domain.said_files import files_said
 from domain.scope import ScopeReport
 
 OUTPUT_LINES = 400
-FIRST_LOOK = ("assessments", "suspicions")
-OPINION = (
-    *("verdict", "confidence", "assessments", "claims", "reasons", "required_actions", "evidence_citations"),
-    *("model", "scripted", "prompt", "tools", "policy", "packet"),
-)
-"""What of a pass stands beside the answer in the folder that people open."""
-
 Read = Callable[[str], bytes]
 """The blob of a digest, as `domain.ports.EvidenceStore.get` answers."""
 
@@ -55,52 +50,36 @@ def assemble(record: RoundRecord, read: Read) -> Filing:
         contradictions=record.contradictions,
     )
     outputs = {name: _shortened(texts) for name, texts in printed.items()}
-    answers = {digest: shape.model_validate_json(read(digest)) for digest, shape in said_of(record.audit)}
+    answers = {digest: shape.model_validate_json(read(digest)) for digest, shape in said_in(record)}
     return Filing(build(record, outputs, scope, retry, answers), retry, diff)
 
 
-def folder_of(record: RoundRecord, report: Report, diff: str) -> dict[str, bytes]:
-    """The attempt's folder by name: what was asked, run, seen, said and decided.
+def folder_of(record: RoundRecord, report: bytes, diff: str) -> dict[str, bytes]:
+    """The attempt's folder by name: what was asked, run, seen, said and decided. `record`: as read from what is stored.
 
-    `audits/` and `arguments/` list what roles said: each an empty list while none was asked.
+    `report` is the stored document, and everything said comes from it as it stands there: what an earlier version
+    filed has to be made again without the fields of this one. `domain.said_files` has the files on what roles said.
     """
-    results = [result.model_dump(mode="json") for result in (*report.criteria, *report.checks)]
-    audits = {"audits/auditor.json": _plain(_audit(report))} if report.audits else {}
+    told = json.loads(report)
     return {
-        "spec.json": document(record.input.order),
-        "tests.json": _plain([item.model_dump(mode="json") for item in items_of(record.input.order)]),
-        "results.json": _plain(results),
+        "spec.json": _plain(_order(record) | _specification(told)),
+        "tests.json": _plain([item.model_dump(mode="json") for item in items_of(record.order)]),
+        "results.json": _plain([*told["criteria"], *told["checks"]]),
         "changes.diff": diff.encode(),
-        "audits/index.json": _plain([_listed(audit) for audit in report.audits]),
-        **audits,
-        "arguments/index.json": _plain(list(report.arguments)),
-        "verdict.json": document(report),
+        **{name: _plain(value) for name, value in files_said(told).items()},
+        "verdict.json": report,
     }
 
 
-def _listed(audit: AuditReport) -> dict[str, Any]:
-    """One line of the list of what roles said."""
-    words = audit.model_dump(mode="json", include={"role", "stage", "part", "outcome", "verdict", "model", "scripted"})
-    return {**words, "file": "auditor.json"}
+def _order(record: RoundRecord) -> dict[str, Any]:
+    """The order as it was written: drafted criteria are no part of it until somebody puts them there."""
+    return record.input.order.model_dump(mode="json", exclude_unset=True)
 
 
-def _audit(report: Report) -> dict[str, Any]:
-    """The auditor's part for people: what it came to, its blind first look, its opinion, the dialogue, each pass."""
-    passes = [audit.model_dump(mode="json") for audit in report.audits]
-    answered = {audit["stage"]: audit for audit in passes if audit["outcome"] == "answered"}
-    return {
-        "auditor": report.auditor.model_dump(mode="json") if report.auditor else None,
-        "first_look": _answer(answered.get("blind"), FIRST_LOOK),
-        "opinion": _answer(answered.get("informed"), OPINION),
-        "dialogue": [audit["question"] for audit in passes if audit["question"]],
-        "refused": [call for audit in passes for call in audit["refused"]],
-        "usage": report.usage.model_dump(mode="json"),
-        "passes": passes,
-    }
-
-
-def _answer(audit: dict[str, Any] | None, fields: tuple[str, ...]) -> dict[str, Any] | None:
-    return {name: audit[name] for name in fields} if audit else None
+def _specification(report: dict[str, Any]) -> dict[str, Any]:
+    """The designer's answer beside the order, where there is one."""
+    draft = report.get("draft")
+    return {SPECIFICATION: draft["specification"]} if draft and draft["specification"] else {}
 
 
 def document(value: BaseModel) -> bytes:

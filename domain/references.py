@@ -10,12 +10,15 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from domain.answers import passes_of
 from domain.events import TrailRow
 from domain.messages import RoundRecord
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _TREES = frozenset({"head", "base", "tree"})
-_OF_ROWS = frozenset({*_TREES, "report", "record", "evidence", "retry_context", "list", "said", "messages"})
+_OF_ROWS = frozenset(
+    {*_TREES, "report", "record", "evidence", "retry_context", "list", "said", "messages", "spec", "tests"}
+)
 """Fields of a row that hold a blob's digest, if they hold one; `order` is the digest of what is in the record."""
 
 
@@ -48,8 +51,10 @@ def of_record(record: RoundRecord) -> frozenset[str]:
     """The blobs that a round's record names: trees, what became of the changes, each result's evidence, the roles'."""
     frozen, scope, audit = record.frozen, record.scope, record.audit
     found = {result.evidence for result in (*record.results, *(audit.ran if audit else ()))}
-    for result in audit.passes if audit else ():
+    for result in passes_of(record):
         found |= {result.said, result.messages, result.provenance.prompt, result.provenance.packet}
+    if record.draft:
+        found.add(record.draft.specification)
     if frozen:
         found |= {frozen.head, frozen.base, frozen.dropped, frozen.commits, frozen.order_files}
     if scope:

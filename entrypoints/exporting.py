@@ -13,13 +13,13 @@ from pydantic import JsonValue
 
 from adapters.evidence.export import ABOUT
 from adapters.trail.export import row_line
+from domain.answers import passes_of
 from domain.errors import Unavailable
 from domain.events import RowFilter, TrailRow
 from domain.filing import folder_of
 from domain.messages import RoundRecord
 from domain.ports import EvidenceStore, Trail
 from domain.references import evidence_of_rows, of_evidence, of_messages, of_record, of_rows, trees_of_rows
-from domain.report import Report
 from domain.tree import Manifest
 
 FORMAT = 1
@@ -71,8 +71,8 @@ class Export:
 
     def _told_by_tools(self, record: RoundRecord) -> set[str]:
         """What roles were told by their tools, as far as the conversations are there."""
-        passes = record.audit.passes if record.audit else ()
-        stored = [result.messages for result in passes if result.messages and self._store.has(result.messages)]
+        named = (result.messages for result in passes_of(record))
+        stored = [messages for messages in named if messages and self._store.has(messages)]
         return {digest for messages in stored for digest in of_messages(self._store.get(messages))}
 
     def _about(self) -> bytes:
@@ -116,7 +116,7 @@ def attempt_folder(store: EvidenceStore, verdict: TrailRow) -> dict[str, bytes]:
     if record is None:
         return {"verdict.json": report}
     diff = store.get(record.scope.diff).decode(errors="replace") if record.scope else ""
-    return {**folder_of(record, Report.model_validate_json(report), diff), "verdict.json": report}
+    return folder_of(record, report, diff)
 
 
 def edited(store: EvidenceStore, verdict: TrailRow, filed: Mapping[str, bytes]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated
 
@@ -80,10 +81,16 @@ def _names(files: Mapping[str, bytes], report: Report) -> dict[str, object]:
 
 def _ids(report: Report) -> dict[str, str]:
     """The id of the evidence of each criterion and check, and of each conversation with a role and its answer."""
+    asked = [(f"{audit.role}/{audit.stage}/{audit.part}", audit.said, audit.messages) for audit in report.audits]
+    further = [each for part in (report.draft, report.judgement) if part for each in part.passes]
+    parts: Counter[str] = Counter()
+    for each in further:
+        asked.append((f"{each.role}/{each.stage}/{parts[each.role]}", each.said, each.messages))
+        parts[each.role] += 1
     told = {
-        f"{audit.role}/{audit.stage}/{audit.part} {what}": digest
-        for audit in report.audits
-        for what, digest in (("said", audit.said), ("messages", audit.messages))
+        f"{name} {what}": digest
+        for name, said, messages in asked
+        for what, digest in (("said", said), ("messages", messages))
         if digest
     }
     return {**{c.id: c.evidence.id for c in report.criteria}, **{c.name: c.evidence for c in report.checks}, **told}
