@@ -65,7 +65,9 @@ def _reasoning(row: TrailRow) -> str:
     reasons = row.payload.get("reasons")
     codes = ", ".join(str(code) for code in reasons) if isinstance(reasons, list) else ""
     outcome = str(row.payload.get("outcome", ""))
-    return f"{outcome}: {codes}" if codes else outcome
+    told = f"{outcome}: {codes}" if codes else outcome
+    judge = row.payload.get("reasoning")
+    return f"{told}\nthe judge: {judge}" if isinstance(judge, str) and judge else told
 
 
 OUTCOMES = {
@@ -84,7 +86,7 @@ ATTEMPT = Source("SESSION/TODO/ATTEMPT", lambda row: f"{row.session}/{row.todo_i
 ROUND = Source("the round's workflow id", lambda row: row.workflow_id)
 WHEN = Source("when it happened, UTC", timestamp_of)
 WHO = Source("who, by name", lambda row: row.actor.identity or row.actor.role)
-REASONING = Source("`outcome` and the codes in `reasons`", _reasoning)
+REASONING = Source("`outcome`, the codes in `reasons`, and the judge's `reasoning` where it has a word", _reasoning)
 
 _OF_AN_ATTEMPT = {"task_id": TODO, "attempt_id": ATTEMPT}
 _OF_A_CHECK = {"check_name": payload("check"), **_OF_AN_ATTEMPT}

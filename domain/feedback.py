@@ -14,11 +14,19 @@ from domain.decision import Decision, RoundOutcome
 from domain.order import Retry
 from domain.scope import ScopeReport
 from domain.tree import Dropped
+from domain.verdict import AuditorOutcome
 
 DIFF_LINES = 500
 DIFF_CHARACTERS = 131_072
 OF_THE_WHOLE_ROUND = ("scope_violation", "workspace_refused", "change_not_tested")
 FROM_THE_AUDITOR = ("verifier_unavailable", "uncited_approval")
+LABELS = {
+    **{f"auditor_{outcome}": "the auditor: " for outcome in AuditorOutcome},
+    "judge_failed": "the judge: ",
+    "advised_against": "the judge, as advice: ",
+}
+"""Whose words a reason has, by its code: what roles say is told as theirs. Other reasons say it themselves."""
+
 NAMED_PATHS = 10
 DROPPED_PATHS = 50
 OUTPUT_LINES = 50
@@ -116,15 +124,15 @@ def head(text: str, lines: int = DIFF_LINES, characters: int = DIFF_CHARACTERS) 
 
 
 def _verifier_feedback(decision: Decision) -> str | None:
-    """What the auditor had to say, labelled as its own, or that there was none to say it (seed `authority` 10.4)."""
+    """What auditor and judge had to say, each labelled as its own, or that there was none (seed `authority` 10.4)."""
     told = [
-        f"the auditor: {reason.text}" if reason.code.startswith("auditor_") else reason.text
+        f"{LABELS.get(reason.code, '')}{reason.text}"
         for reason in decision.reasons
-        if is_objection(reason.code)
+        if is_objection(reason.code) or reason.code in LABELS
     ]
     return "\n".join(told) or None
 
 
 def is_objection(code: str) -> bool:
-    """Whether a reason with that code is that the auditor did not approve, or could not."""
-    return code.startswith("auditor_") or code in FROM_THE_AUDITOR
+    """Whether a reason with that code is that auditor or judge did not approve, or could not."""
+    return code.startswith(("auditor_", "judge_")) or code in FROM_THE_AUDITOR

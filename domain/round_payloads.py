@@ -240,7 +240,10 @@ class RetryContextAssembled(Payload):
 
 
 class AuditCompleted(Payload):
-    """The verdict. `reasons`: codes; `record` and `report`: blobs, what it was decided on and what people read."""
+    """The verdict. `reasons`: codes; `record` and `report`: blobs, what it was decided on and what people read.
+
+    `reasoning`: the judge's words on what was disputed, empty where no judge has a word.
+    """
 
     result: Literal["PASS", "FAIL", "INCONCLUSIVE"]
     outcome: RoundOutcome
@@ -249,3 +252,4 @@ class AuditCompleted(Payload):
     trigger: str
     record: str
     report: str
+    reasoning: str = ""

@@ -23,6 +23,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from domain.claims.claim import Contradiction
     from domain.decision import Counters, Decision, Policy, RoundOutcome, decide
+    from domain.dispute_report import reasoning_of
     from domain.errors import Unavailable
     from domain.events import AUDITOR, HARNESS, SYSTEM
     from domain.facts import facts_of
@@ -294,6 +295,7 @@ class VerificationWorkflow:
                 "trigger": decision.trigger,
                 "record": filed.record,
                 "report": filed.report,
+                **_ruled(record),
             },
             before=self._standing(TodoStatus.CLAIMED, ReviewStatus.AUDITING),
             after=self._standing(status, review),
@@ -407,6 +409,12 @@ def _judged(record: RoundRecord) -> bool:
     tiebreak = record.dispute.tiebreak if record.dispute else None
     ruled = tiebreak is not None and tiebreak.outcome is TiebreakOutcome.JUDGED
     return ruled or (audit is not None and audit.outcome in course.JUDGED)
+
+
+def _ruled(record: RoundRecord) -> dict[str, JsonValue]:
+    """The judge's words, for the verdict's row; nothing where it has none."""
+    reasoning = reasoning_of(record.dispute)
+    return {"reasoning": reasoning} if reasoning else {}
 
 
 def _node_status(decision: Decision) -> NodeStatus:
