@@ -153,6 +153,17 @@ def test_a_verdict_in_the_pipelines_words(verdict: str) -> None:
     }
 
 
+def test_a_verdict_has_the_judges_reasons_where_it_has_a_word() -> None:
+    """Seed `pipeline` "Events Emitted": the verdict with its reasoning."""
+    payload = {"result": "FAIL", "outcome": "changes_requested", "reasons": ["judge_failed"]}
+    judged = shown("pipeline", payload={**payload, "reasoning": "AC-4 FAIL: it raises"})
+    assert judged is not None
+    assert judged["reasoning"] == "changes_requested: judge_failed\nthe judge: AC-4 FAIL: it raises"
+    silent = shown("pipeline", payload=payload)
+    assert silent is not None
+    assert silent["reasoning"] == "changes_requested: judge_failed"
+
+
 @pytest.mark.parametrize(
     ("kind", "word"),
     [("check", "CHECK_OVERRIDE"), ("verifier", "VERIFIER_OVERRIDE"), ("direct", "DIRECT_APPROVAL")],

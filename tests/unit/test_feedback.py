@@ -16,6 +16,7 @@ from domain.feedback import (
     OUTPUT_LINES,
     RetryContext,
     head,
+    is_objection,
     retry_context,
     tail,
 )
@@ -143,6 +144,9 @@ def test_a_long_diff_is_cut_by_lines_and_by_characters() -> None:
         (Reason(code="auditor_changes_requested", text="rename it"), "the auditor: rename it"),
         (Reason(code="verifier_unavailable", text="verifier unavailable"), "verifier unavailable"),
         (Reason(code="uncited_approval", text="no citation"), "no citation"),
+        (Reason(code="judge_failed", text="AC-4: it raises"), "the judge: AC-4: it raises"),
+        (Reason(code="advised_against", text="AC-9: slow"), "the judge, as advice: AC-9: slow"),
+        (Reason(code="judge_unavailable", text="the critic: 503"), "the critic: 503"),
         (Reason(code="exit_code", text="tests: exit code 1"), None),
     ],
 )
@@ -150,6 +154,14 @@ def test_what_the_auditor_said_is_told_unless_the_order_says_no(reason: Reason, 
     decision = Decision(outcome=RoundOutcome.CHANGES_REQUESTED, reasons=(reason,))
     assert context(decision=decision).verifier_feedback == told
     assert context(decision=decision, retry=Retry(include_verifier_feedback=False)).verifier_feedback is None
+
+
+@pytest.mark.parametrize(
+    ("code", "objects"),
+    [("auditor_changes_requested", True), ("judge_failed", True), ("advised_against", False), ("exit_code", False)],
+)
+def test_a_ruling_that_holds_back_is_an_objection_that_a_human_may_overrule(code: str, *, objects: bool) -> None:
+    assert is_objection(code) is objects
 
 
 @pytest.mark.parametrize(
