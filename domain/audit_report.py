@@ -207,6 +207,13 @@ def used(usage: Iterable[PassUsage]) -> Usage:
     )
 
 
+def summed(usages: Iterable[Usage]) -> Usage:
+    """The sum of what some roles used, in whole millionths of a dollar."""
+    listed = list(usages)
+    fields = {name: sum(getattr(each, name) for each in listed) for name in Usage.model_fields if name != "cost_usd"}
+    return Usage(**fields, cost_usd=sum(round(each.cost_usd * MICROS) for each in listed) / MICROS)
+
+
 def _audit(staged: Staged, answer: Said | None, dialogue: Iterator[Answered]) -> AuditReport:
     result, provenance = staged.result, staged.result.provenance
     question = _follow_up(result, next(dialogue, None)) if result.outcome == "asks" else None

@@ -15,19 +15,13 @@ from domain.feedback import RetryContext
 from domain.messages import Progress, Step
 from domain.report import Report
 from domain.report_lines import CheckReport, CriterionReport
+from entrypoints.cli.marks import MARKS
 from entrypoints.cli.output import one_line, visible
-from entrypoints.cli.render_audit import show_audit
+from entrypoints.cli.render_audit import money, show_audit
+from entrypoints.cli.render_dispute import show_dispute
+from entrypoints.cli.render_draft import show_draft
+from entrypoints.cli.stages import Stages
 from entrypoints.cli.watching import Watching
-
-MARKS = {
-    "waiting": ("·", "dim"),
-    "running": ("▸", "cyan"),
-    "passed": ("✓", "green"),
-    "done": ("✓", "green"),
-    "failed": ("✗", "red"),
-    "could_not_run": ("?", "yellow"),
-    "not_judged": ("?", "yellow"),
-}
 
 HEADLINES = {
     RoundOutcome.VERIFIED: ("VERIFIED", "bold green"),
@@ -45,26 +39,37 @@ FOR_WANT_OF_A_WORD = {
     " decides.",
     "audit_timed_out": "give the auditor more time (safeguards.audit_timeout) or a faster model, or a human decides.",
 }
+FOR_WANT_OF_A_RULING = {
+    "judge_unavailable": "nothing in the work is at fault: make the models of advocate, critic and judge answer"
+    " (countersign doctor), then run the same command again.",
+    "judge_inconclusive": "run the same command again: nothing is lost; or name another model for the judge.",
+    "judge_timed_out": "give the roles more time (safeguards.audit_timeout) or faster models, or a human decides.",
+}
 """What to do where the round came to what it did for no other reason than this one."""
 
 SHOWN_LINES = 12
 
 
 class Watcher(Watching):
-    """Shows progress as it comes: a live table on a terminal, a line a change elsewhere."""
+    """Shows progress as it comes: a live table on a terminal, a line a change elsewhere.
+
+    With `stages` a line as each of them ends, instead of a line a change.
+    """
 
     def __init__(self, console: Console) -> None:
         super().__init__(console, per_second=8)
+        self.stages: Stages | None = None
 
     def see(self, progress: Progress) -> None:
         """Take in how things stand."""
+        self.tell_stages()
         if self.live:
             table = _progress_table(progress.steps)
             if progress.waits:
                 table.add_row(_waits_text(progress.waits))
             self.live.update(table)
             return
-        for step in _as_told(progress.steps):
+        for step in _as_told(progress.steps) if self.stages is None else ():
             key = f"{step.parent}/{step.id}"
             stands = f"{step.status} {step.detail if step.status == 'running' else ''}"
             if stands != self.last.get(key, "waiting "):
@@ -73,6 +78,11 @@ class Watcher(Watching):
         if progress.waits and progress.waits != self.last.get("waits"):
             self.console.print(_waits_text(progress.waits))
         self.last["waits"] = progress.waits
+
+    def tell_stages(self) -> None:
+        """Print the stages that have ended since, where they are wanted."""
+        for line in self.stages.new() if self.stages else ():
+            self.console.print(line)
 
 
 def _as_told(steps: Iterable[Step]) -> list[Step]:
@@ -110,11 +120,13 @@ def show_report(console: Console, report: Report, folder: str, page: str, verbos
     console.print()
     console.print(Text(word, style), Text(f"{report.work_order_id}, attempt {report.attempt}", "bold"))
     console.print(Text(f"  {one_line(report.content)}", "dim"))
+    show_draft(console, report, verbose=verbose)
     if report.criteria:
         console.print(Group(Text("\ncriteria", "bold"), _results_table(report.criteria)))
     if report.checks:
         console.print(Group(Text("\nchecks", "bold"), _results_table(report.checks)))
     show_audit(console, report)
+    show_dispute(console, report, verbose=verbose)
     _show_outputs(console, report, verbose)
     facts = Table.grid(padding=(0, 1))
     facts.add_column(min_width=8)
@@ -127,6 +139,8 @@ def show_report(console: Console, report: Report, folder: str, page: str, verbos
     for one in report.contradictions:
         facts.add_row(Text("claim", "bold"), Text(_contradiction(one), "yellow"))
     facts.add_row(Text("why", "bold"), Text(_why(report)))
+    if report.draft or report.judgement:
+        facts.add_row(Text("roles", "bold"), Text(money(report.usage), "dim"))
     if report.retry_context is not None:
         facts.add_row(Text("retry", "bold"), Text(_told(report.retry_context)))
     facts.add_row(Text("next", "bold"), Text(visible(next_step(report))))
@@ -151,7 +165,8 @@ def next_step(report: Report) -> str:
     }
     hints = list(dict.fromkeys(r.next_step for r in could_not if r.next_step))
     codes = {reason.code for reason in report.reasons}
-    step = FOR_WANT_OF_A_WORD.get(codes.pop(), steps[report.outcome]) if len(codes) == 1 else steps[report.outcome]
+    wanting = {**FOR_WANT_OF_A_WORD, **FOR_WANT_OF_A_RULING}
+    step = wanting.get(codes.pop(), steps[report.outcome]) if len(codes) == 1 else steps[report.outcome]
     return "; ".join([*hints, step])
 
 
@@ -162,8 +177,9 @@ def _results_table(results: Iterable[CriterionReport | CheckReport]) -> Table:
         name = result.id if isinstance(result, CriterionReport) else result.name
         label = result.description if isinstance(result, CriterionReport) else result.command
         required = "" if result.required else " (advisory)"
+        drafted = " (drafted)" if isinstance(result, CriterionReport) and result.drafted else ""
         table.add_row(
-            Text(f"  {mark} {visible(name)}{required}", style),
+            Text(f"  {mark} {visible(name)}{required}{drafted}", style),
             Text(one_line(label, 60)),
             Text(one_line(result.text, 160), "" if result.passed else style),
             Text(f"{result.duration_ms / 1000:.1f} s", "dim"),

@@ -8,12 +8,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from domain.audit_report import UNPROVED, AuditorReport, AuditReport, Usage
+from domain.audit_report import UNPROVED, AuditorReport, AuditReport, Usage, summed
 from domain.report import Report
 from domain.verdict import AuditorOutcome
+from entrypoints.cli.marks import SCRIPTED, WORD_MARKS
 from entrypoints.cli.output import counted, one_line, visible
 
-MARKS = {"PASS": ("✓", "green"), "FAIL": ("✗", "red"), "UNPROVED": ("?", "yellow")}
 WORDS = {
     AuditorOutcome.APPROVED: ("approved", "green"),
     AuditorOutcome.CHANGES_REQUESTED: ("changes requested", "red"),
@@ -38,7 +38,7 @@ def show_audit(console: Console, report: Report) -> None:
     if report.auditor is None:
         return
     console.print(Text("\nauditor", "bold"))
-    console.print(_headline(report.auditor, report.usage))
+    console.print(_headline(report.auditor, summed(audit.usage for audit in report.audits)))
     opinion = next((audit for audit in reversed(report.audits) if audit.verdict), None)
     if opinion is not None and opinion.assessments:
         console.print(_assessments(opinion))
@@ -60,7 +60,7 @@ def _headline(auditor: AuditorReport, usage: Usage) -> Text:
     if auditor.confidence is not None:
         text.append(f", confidence {auditor.confidence:.2f}")
     if auditor.scripted:
-        text.append("  scripted: no model judged", "bold yellow")
+        text.append(*SCRIPTED)
     who = f"{visible(auditor.model)}, " if auditor.model else ""
     text.append(f"  {who}{money(usage)}, {auditor.duration_ms / 1000:.1f} s", "dim")
     return text
@@ -69,7 +69,7 @@ def _headline(auditor: AuditorReport, usage: Usage) -> Text:
 def _assessments(opinion: AuditReport) -> Table:
     table = Table.grid(padding=(0, 2))
     for each in opinion.assessments:
-        mark, style = MARKS[each.assessment]
+        mark, style = WORD_MARKS[each.assessment]
         table.add_row(
             Text(f"  {mark} {visible(each.criterion)}", style),
             Text(f"{each.confidence:.2f}", "dim"),

@@ -17,6 +17,7 @@ from domain.report import Report
 from entrypoints import rounds
 from entrypoints.cli import common
 from entrypoints.cli.render import Watcher, show_report
+from entrypoints.cli.stages import Stages
 from entrypoints.names import LOCAL_SESSION
 
 EXIT_CODES = {
@@ -48,6 +49,8 @@ def verify(work: rounds.Work, begun: Popen[bytes] | None, wanted: Wanted) -> int
         inputs.append(request)
         page.append(server.page(request.workflow_id))
         common.err(f"{request.workflow_id}  {page[0]}")
+        if wanted.verbose:
+            watcher.stages = Stages(trail, request.session, request.todo, request.attempt)
 
     with Watcher(common.stderr) as watcher:
         try:
@@ -55,6 +58,7 @@ def verify(work: rounds.Work, begun: Popen[bytes] | None, wanted: Wanted) -> int
         except KeyboardInterrupt:
             common.err("cancelled: the round was ended and nothing was decided")
             return CANCELLED
+        watcher.tell_stages()
     report = _report(result)
     if wanted.output is not None:
         _write(wanted.output, report)
