@@ -48,7 +48,7 @@ def load_order(
     it are, if not in the folder of the file itself, links followed. `policy` is what the project asks of it.
     `of_session`: it was stored for a todo of a session, and may depend on others.
     """
-    document = _document(path)
+    document = parsed(_text_of(path), shown_as(path), "an order")
     order, problems, source = _validated(document, policy, of_session=of_session)
     trees = OrderTrees(path.parent, source)
     partly = order or only_trees(source)
@@ -63,24 +63,29 @@ def load_order(
 
 def read_order(path: Path, policy: ProjectPolicy = NO_POLICY) -> Order:
     """The order in `path`, its trees as they are written: for what needs none. Raises `Malformed`."""
-    document = _document(path)
+    return order_in(_text_of(path), path, policy)
+
+
+def order_in(text: str, path: Path, policy: ProjectPolicy = NO_POLICY) -> Order:
+    """As `read_order`, of a text that stands in `path`, or is going to."""
+    document = parsed(text, shown_as(path), "an order")
     order, problems, source = _validated(document, policy, of_session=False)
     if document.problems or problems or order is None:
         raise Malformed(sorted([*document.problems, *problems], key=lambda problem: problem.line))
     return _finished(order, path, source)
 
 
-def _document(path: Path) -> Document:
-    shown = shown_as(path)
-    return parsed(read_text_file(path, shown, "an order in YAML or JSON"), shown, "an order")
+def _text_of(path: Path) -> str:
+    return read_text_file(path, shown_as(path), "an order in YAML or JSON")
 
 
 def parsed(text: str, shown: str, content: str, factor: int = 1) -> Document:
     """`text` as YAML, or as JSON, which allows tabs between its parts and none within its strings; as `parse` does."""
-    return parse(text.replace("\t", " ") if _is_json(text) else text, shown, content, factor)
+    return parse(text.replace("\t", " ") if is_json(text) else text, shown, content, factor)
 
 
-def _is_json(text: str) -> bool:
+def is_json(text: str) -> bool:
+    """Whether `text` is JSON, which YAML is not when a tab or a comment stands in it."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):

@@ -27,7 +27,7 @@ LARGE = 128 * 1024
 MAX_DIGITS = 1000
 
 _CORE = "tag:yaml.org,2002:"
-_SCALARS = {
+SCALARS = {
     f"{_CORE}null": re.compile(r"~|null|Null|NULL|"),
     f"{_CORE}bool": re.compile(r"true|True|TRUE|false|False|FALSE"),
     # A leading zero is octal to some readers and not to others: such a scalar stays text.
@@ -89,7 +89,7 @@ class _FastLoader(_Bounded, yaml.CSafeLoader):
         Composer.__init__(self)
 
 
-for _tag, _pattern in _SCALARS.items():
+for _tag, _pattern in SCALARS.items():
     _FastLoader.add_implicit_resolver(_tag, re.compile(rf"(?:{_pattern.pattern})$"), None)
     _Loader.add_implicit_resolver(_tag, re.compile(rf"(?:{_pattern.pattern})$"), None)
 
@@ -236,7 +236,7 @@ class _Builder:
         line, text = node.start_mark.line + 1, node.value
         if node.tag == _STR:
             return self._text(node, place, line)
-        pattern = _SCALARS.get(node.tag)
+        pattern = SCALARS.get(node.tag)
         if pattern is None or not pattern.fullmatch(text):
             self._spoil(place, f"the tag {quoted(node.tag)}", "no tag", line)
             return None
