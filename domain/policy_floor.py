@@ -15,8 +15,8 @@ from domain.base import Part
 from domain.fields import ScopePattern, Seconds, wrong
 from domain.order import Check, Order
 
-PROBES = ("off", "revert", "mutate")
-"""From the weakest on."""
+RANKS = {"probe": ("off", "revert", "mutate"), "adversarial": ("never", "auto", "always")}
+"""Words of a field, from the weakest on."""
 
 
 def _no_negation(pattern: str) -> str:
@@ -39,8 +39,10 @@ def _required(checks: list[Check]) -> list[Check]:
 class PolicyFloor(Part):
     """What is asked for of every order; None, or empty, where nothing is. Durations are seconds.
 
-    Caps, timeouts, `max_fail_rate` and `retries_on_failure` are maxima, `min_criteria` and `probe` minima. `protect`
-    and `checks` are added to every order's own.
+    Caps, timeouts, `max_fail_rate` and `retries_on_failure` are maxima, `min_criteria`, `probe` and `adversarial`
+    minima, `adversarial` of an order that asks the auditor. `draft` is as written: neither is the stricter, since a
+    drafted check may let pass what else a person had to look at, and may hold back what else had only a warning.
+    `protect` and `checks` are added to every order's own.
     """
 
     audit_attempts: Annotated[int, Field(ge=1)] | None = None
@@ -63,6 +65,8 @@ class PolicyFloor(Part):
     on_flaky: Literal["fail"] | None = None
     probe: Literal["revert", "mutate"] | None = None
     auditor_enabled: Literal[True] | None = None
+    adversarial: Literal["auto", "always"] | None = None
+    draft: Literal["auto", "never"] | None = None
     protect: list[Annotated[ScopePattern, AfterValidator(_no_negation)]] = []
     checks: Annotated[list[Check], AfterValidator(_required)] = []
 
@@ -90,9 +94,12 @@ _RULES = (
     *(_Rule(name, ("safeguards", name), "most") for name in _SAFEGUARDS),
     _Rule("on_exhausted", ("safeguards", "on_exhausted"), "same"),
     *(_Rule(name, ("override_policy", name), "same") for name in _OVERRIDES),
-    *(_Rule(name, ("verification", name), "same") for name in ("without_checks", "require_all_pass", "on_flaky")),
+    *(
+        _Rule(name, ("verification", name), "same")
+        for name in ("without_checks", "require_all_pass", "on_flaky", "draft")
+    ),
     *(_Rule(name, ("verification", name), "most") for name in ("max_fail_rate", "retries_on_failure")),
-    *(_Rule(name, ("verification", name), "least") for name in ("min_criteria", "probe")),
+    *(_Rule(name, ("verification", name), "least") for name in ("min_criteria", "probe", "adversarial")),
     _Rule("auditor_enabled", ("verification", "auditor", "enabled"), "same"),
 )
 
@@ -155,8 +162,18 @@ def _of_rules(floor: PolicyFloor, order: Order) -> Iterator[Shortfall]:
         asked, value = getattr(floor, rule.name), _at(order, rule.place)
         if asked is not None and not _holds(rule, asked, value):
             yield Shortfall(rule.place, value, _in_words(rule, asked))
-    if floor.auditor_enabled and order.verification.objective_only:
-        yield Shortfall(("verification", "objective_only"), True, "false: the auditor is always asked")
+    yield from _of_auditor(floor, order)
+
+
+def _of_auditor(floor: PolicyFloor, order: Order) -> Iterator[Shortfall]:
+    """Who is not asked cannot be disputed with, either."""
+    if not (floor.auditor_enabled or floor.adversarial):
+        return
+    why = "the auditor is always asked" if floor.auditor_enabled else "without the auditor nothing is argued"
+    if order.verification.objective_only:
+        yield Shortfall(("verification", "objective_only"), True, f"false: {why}")
+    if not (floor.auditor_enabled or order.verification.auditor.enabled):
+        yield Shortfall(("verification", "auditor", "enabled"), False, f"true: {why}")
 
 
 def _of_protected(floor: PolicyFloor, order: Order) -> Iterator[Shortfall]:
@@ -190,7 +207,7 @@ def _holds(rule: _Rule, asked: JsonValue, value: JsonValue) -> bool:
     if rule.kind == "same":
         return asked == value
     if isinstance(asked, str) and isinstance(value, str):
-        return PROBES.index(value) >= PROBES.index(asked)
+        return RANKS[rule.name].index(value) >= RANKS[rule.name].index(asked)
     assert isinstance(asked, int | float)
     assert isinstance(value, int | float)
     return value <= asked if rule.kind == "most" else value >= asked

@@ -44,6 +44,12 @@ RULES: list[tuple[str, Any, str, Any, Any]] = [
     ("probe", "revert", "verification.probe", "mutate", "off"),
     ("auditor_enabled", True, "verification.auditor.enabled", True, False),
     ("auditor_enabled", True, "verification.objective_only", False, True),
+    ("adversarial", "auto", "verification.adversarial", "always", "never"),
+    ("adversarial", "always", "verification.adversarial", "always", "auto"),
+    ("adversarial", "auto", "verification.objective_only", False, True),
+    ("adversarial", "auto", "verification.auditor.enabled", True, False),
+    ("draft", "never", "verification.draft", "never", "auto"),
+    ("draft", "auto", "verification.draft", "auto", "never"),
 ]
 CHECK = {"name": "lint", "command": "ruff check src"}
 
@@ -80,6 +86,17 @@ class TestBelow:
     def test_what_is_raised_is_only_what_is_stricter_than_built_in(self) -> None:
         floor = PolicyFloor(audit_attempts=9, revisions=1, probe="revert", min_criteria=0, todo_timeout=7200.0)
         assert raised(floor) == {("safeguards", "revisions"): 1, ("verification", "probe"): "revert"}
+
+    def test_what_asks_no_auditor_is_told_once(self) -> None:
+        floor = PolicyFloor(auditor_enabled=True, adversarial="always")
+        verification = {"adversarial": "always", "objective_only": True, "auditor": {"enabled": False}}
+        places = [line.partition(" is ")[0] for line in below(floor, order(verification=verification))]
+        assert sorted(places) == ["verification.auditor.enabled", "verification.objective_only"]
+
+    def test_an_argument_that_nobody_asked_for_is_raised(self) -> None:
+        assert raised(PolicyFloor(adversarial="always")) == {("verification", "adversarial"): "always"}
+        assert raised(PolicyFloor(adversarial="auto", draft="auto")) == {}
+        assert raised(PolicyFloor(draft="never")) == {("verification", "draft"): "never"}
 
     def test_patterns_and_checks_are_in_the_order(self) -> None:
         floor = PolicyFloor.model_validate({"protect": ["ci/"], "checks": [CHECK]})
