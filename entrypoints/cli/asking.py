@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import os
 import re
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -68,6 +69,11 @@ def sender_of(said: str | None, role: Role) -> Sender:
         )
     actor = Actor(role=ROLES[found["role"]], identity=found["name"] or getpass.getuser())
     return Sender(actor, found["session"] or "")
+
+
+def acts_as_worker() -> bool:
+    """Whether this process has the environment of a worker. Raises `Malformed`."""
+    return sender_of(os.environ.get(ACTOR_VARIABLE), "unattributed").actor.role == "worker"
 
 
 def malformed(field: str, what: str, expected: str) -> Malformed:

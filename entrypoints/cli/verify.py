@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,13 +18,18 @@ from adapters.config.order_file import load_order
 from adapters.config.settings import refuse_authority_within
 from domain.errors import Malformed, Problem
 from domain.order import Order
-from domain.policy_floor import below
+from domain.policy_floor import shortfalls
 from entrypoints.cli import common
 from entrypoints.evidence_store import filed_order
 from entrypoints.host_files import Files
 from entrypoints.imports import without_collecting
 from entrypoints.role_models import require_keys
 from entrypoints.spawning import begin
+
+if TYPE_CHECKING:
+    from adapters.config.order_writing import OrderText
+
+Adversarial = Literal["auto", "always", "never"]
 
 
 def verify(  # noqa: PLR0913 - a parameter an option
@@ -41,6 +46,13 @@ def verify(  # noqa: PLR0913 - a parameter an option
         Path | None, typer.Option(help="What the worker says it did, ran and saw (JSON): held against what is seen.")
     ] = None,
     objective_only: Annotated[bool, typer.Option("--objective-only", help="Ask no language model.")] = False,
+    adversarial: Annotated[
+        Adversarial | None,
+        typer.Option(help="When an advocate and a critic argue before a judge, instead of what the order says."),
+    ] = None,
+    save_tests: Annotated[
+        bool, typer.Option("--save-tests", help="Write the criteria that the round drafts into the order's file.")
+    ] = False,
     output: Annotated[Path | None, typer.Option(help="Write the report here, as JSON.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show everything that the commands printed.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report on stdout, as JSON.")] = False,
@@ -50,16 +62,15 @@ def verify(  # noqa: PLR0913 - a parameter an option
     Exit codes: 0 verified, 1 not verified, 2 malformed input, 3 could not tell, 4 needs a human.
 
     Example: countersign verify examples/is_prime/order.yaml --workspace examples/is_prime/worker_second
+
+    Example: countersign verify examples/adversarial/order.yaml --adversarial always --verbose
     """
     policy = load_policy(common.settings())
     chosen, order_file = _find_order(order, workspace, base, policy)
     claimed = None if claim is None else load_claim(claim)
     refuse_authority_within(common.settings(), Path(chosen.workspace))
-    if objective_only:
-        objective = chosen.verification.model_copy(update={"objective_only": True})
-        chosen = chosen.model_copy(update={"verification": objective})
-        if lower := below(policy.floor, chosen):
-            raise Malformed([_problem("--objective-only", lower[0], "expected it to be left out")])
+    into = _save_into(order, workspace, base, chosen, policy) if save_tests else None
+    chosen = _as_asked(chosen, policy, objective_only=objective_only, adversarial=adversarial)
     if output is not None:
         _refuse_unwritable(output)
     if not common.settings().remote and Files(common.settings().state_dir).alive() is None:
@@ -68,8 +79,48 @@ def verify(  # noqa: PLR0913 - a parameter an option
     without_collecting("entrypoints.telemetry").log_errors()
     verifying = without_collecting("entrypoints.cli.verifying")
     work = verifying.rounds.Work(chosen, order_file, claimed)
-    code = verifying.verify(work, begun, verifying.Wanted(output, verbose, as_json))
+    code = verifying.verify(work, begun, verifying.Wanted(output, verbose, as_json, into))
     raise typer.Exit(code)
+
+
+def _as_asked(order: Order, policy: ProjectPolicy, *, objective_only: bool, adversarial: Adversarial | None) -> Order:
+    """The order with what the command asks for in its place. Raises `Malformed` for less than the project asks for."""
+    verification = order.verification.model_copy(
+        update={
+            "objective_only": objective_only or order.verification.objective_only,
+            "adversarial": adversarial or order.verification.adversarial,
+        }
+    )
+    if adversarial == "always" and not verification.asks_auditor:
+        why = "--objective-only asks no language model" if objective_only else "the order asks no auditor"
+        raise Malformed(
+            [_problem("--adversarial", f"always, and {why}", "expected one of the two, since nobody argues")]
+        )
+    asked = order.model_copy(update={"verification": verification})
+    if lower := shortfalls(policy.floor, asked):
+        option = "--adversarial" if lower[0].place[-1] == "adversarial" else "--objective-only"
+        raise Malformed([_problem(option, str(lower[0]), "expected it to be left out")])
+    return asked
+
+
+def _save_into(name: str, workspace: Path | None, base: str | None, order: Order, policy: ProjectPolicy) -> OrderText:
+    """The file that `order` is in, if criteria can be saved there. Raises `Malformed`."""
+    option = "--save-tests"
+    if without_collecting("entrypoints.cli.asking").acts_as_worker():
+        raise Malformed([_problem(option, "a worker writes no gate", "expected a person to give the command")])
+    path = Path(name)
+    if not (path.exists() or path.suffix):
+        session, todo = common.split_todo(name)
+        known = _file_of(session, todo, common.open_trail().last_attempt(session, todo))
+        if known is None:
+            what = f"{name} is the id of a stored order, and its file is not known"
+            raise Malformed([_problem(option, what, "expected the order's file in place of its id")])
+        if load_order(known, workspace=workspace, base=base, policy=policy).digest != order.digest:
+            raise Malformed([_problem(option, f"{known} is not the stored order any more", "expected the file itself")])
+        path = known
+    writing = without_collecting("adapters.config.order_writing")
+    into: OrderText = writing.OrderText(path, Path(order.workspace), policy)
+    return into
 
 
 def _refuse_unwritable(output: Path) -> None:

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from subprocess import Popen
 
+from adapters.config.order_writing import OrderText
 from domain.decision import RoundOutcome
 from domain.errors import Cause, CountersignError, Unavailable
 from domain.messages import RoundInput, RoundResult
 from domain.ports import Trail
 from domain.report import Report
 from entrypoints import rounds
-from entrypoints.cli import common
+from entrypoints.cli import common, saving
 from entrypoints.cli.render import Watcher, show_report
 from entrypoints.cli.stages import Stages
 from entrypoints.names import LOCAL_SESSION
@@ -32,11 +33,15 @@ CANCELLED = 130
 
 @dataclass(frozen=True)
 class Wanted:
-    """How the report is wanted: also in a file, with everything that was printed, as JSON."""
+    """How the report is wanted: also in a file, with everything that was printed, as JSON.
+
+    `save_into`: the file that drafted criteria are saved into, None for none.
+    """
 
     output: Path | None
     verbose: bool
     as_json: bool
+    save_into: OrderText | None = None
 
 
 def verify(work: rounds.Work, begun: Popen[bytes] | None, wanted: Wanted) -> int:
@@ -67,6 +72,8 @@ def verify(work: rounds.Work, begun: Popen[bytes] | None, wanted: Wanted) -> int
     else:
         folder = common.open_evidence().place_of(LOCAL_SESSION, work.order.id, inputs[0].attempt)
         show_report(common.stdout, report, folder, page[0], wanted.verbose)
+    if wanted.save_into is not None:
+        saving.save(wanted.save_into, trail, inputs[0])
     return EXIT_CODES[result.decision.outcome]
 
 
