@@ -11,7 +11,9 @@ from domain.messages import RoundInput
 from domain.ports import Trail
 from entrypoints import exporting
 from entrypoints.cli import common
+from entrypoints.cli.output import one_line
 
+MOST = 300
 NOTHING = "--save-tests: nothing is saved"
 
 
@@ -31,7 +33,7 @@ def save(into: OrderText, trail: Trail, request: RoundInput) -> None:
 
 def _why_none(draft: DraftRecord) -> str:
     """Without a check among them the next round would draft once more, beside what was saved."""
-    why = common.visible(draft.why) if draft.why else "no check was drafted that counts"
+    why = one_line(draft.why, MOST) if draft.why else "no check was drafted that counts"
     return "; ".join([why, *_dropped(draft)])
 
 
@@ -45,7 +47,7 @@ def _say(into: OrderText, saved: tuple[str, ...], draft: DraftRecord) -> None:
 
 
 def _dropped(draft: DraftRecord) -> list[str]:
-    return [common.visible(f"{one.criterion} was dropped ({one.code}): {one.check}") for one in draft.dropped]
+    return [one_line(f"{one.criterion} was dropped ({one.code}): {one.check}", MOST) for one in draft.dropped]
 
 
 def _ids(draft: DraftRecord) -> str:
