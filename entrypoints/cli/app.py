@@ -36,6 +36,7 @@ COMMANDS = {
     "evidence": "What an attempt left to look at.",
     "codec-server": "Decrypt what the Web UI and `temporal` show, with the keys of this project, until Ctrl-C. On this "
     "machine alone.",
+    "eval": "Measure how often verdicts are right: run claims whose truth is known, and count.",
     "rejudge": "Judge a round once more on its stored evidence: row, report, record and decision must agree.",
 }
 """Each with the first line of its help, as the command itself has it."""
@@ -48,8 +49,8 @@ ELSEWHERE = {
 }
 """The modules of the commands that have none of their own name. A module with an `app` is a family of commands."""
 
-FUNCTIONS = {"return": "give_back", "codec-server": "codec_server"}
-"""The functions of the commands whose names Python does not take."""
+FUNCTIONS = {"return": "give_back", "codec-server": "codec_server", "eval": "evaluate"}
+"""The functions of the commands whose names Python does not take, or has given to another one."""
 
 
 BEGINS_FIRST = ("verify",)

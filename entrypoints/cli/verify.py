@@ -72,7 +72,7 @@ def verify(  # noqa: PLR0913 - a parameter an option
     into = _save_into(order, workspace, base, chosen, policy) if save_tests else None
     chosen = _as_asked(chosen, policy, objective_only=objective_only, adversarial=adversarial)
     if output is not None:
-        _refuse_unwritable(output)
+        refuse_unwritable(output)
     if not common.settings().remote and Files(common.settings().state_dir).alive() is None:
         require_keys(common.settings(), chosen)
     begun = None if common.settings().remote or common.settings().otel else begin(common.settings())
@@ -123,7 +123,7 @@ def _save_into(name: str, workspace: Path | None, base: str | None, order: Order
     return into
 
 
-def _refuse_unwritable(output: Path) -> None:
+def refuse_unwritable(output: Path) -> None:
     """Before anything runs: a file that exists must be writable, a new one needs a folder to be in."""
     if output.is_dir() or not output.name:
         what = f"{str(output)!r} is a folder"
