@@ -1,4 +1,4 @@
-.PHONY: help setup demo test long chaos tamper lint lock docs clean histories bench image
+.PHONY: help setup demo test long chaos tamper eval lint lock docs clean histories bench image
 .DEFAULT_GOAL := help
 
 help:
@@ -7,6 +7,7 @@ help:
 	@echo "make long    every test, the slow ones, too"
 	@echo "make chaos   kill -9 and full disks during many rounds and todos' lives; SEED=, TODOS=, KILLS=, ROUNDS=, FAULTS="
 	@echo "make tamper  cheating and honest claims, all of them, and what names each; ONLY= chooses families or claims"
+	@echo "make eval    measure the verifier on the same claims, 50 minutes; ONLY= as above"
 	@echo "make lint    the same without the tests"
 	@echo "make lock    remake the lock files from pyproject.toml"
 	@echo "make bench   measure speed and memory, 20 minutes; ONLY=starts,trails for parts, QUICK=1 to see it work"
@@ -35,6 +36,12 @@ chaos: setup
 
 tamper: setup
 	TAMPER="$(ONLY)" TAMPER_PAGE=docs/tampering.md .venv/bin/pytest -p no:cacheprovider -s -m slow tests/tamper
+
+# Exit code 3 is what it ends with: of one claim, whose repository is broken, nothing can be told.
+eval: setup
+	rm -rf build/eval && .venv/bin/python -m scripts.tamper_dataset build/eval "$(ONLY)"
+	.venv/bin/countersign eval build/eval/tests-alone.yaml --output build/eval/tests-alone.json || [ $$? -eq 3 ]
+	.venv/bin/countersign eval build/eval/out-of-process.yaml --output build/eval/out-of-process.json || [ $$? -eq 3 ]
 
 lint: setup
 	.venv/bin/ruff format --check .

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.conftest import Project
-from tests.tamper import table
+from tests.tamper import dataset, evaluation, table
 from tests.tamper.catalogue import ALL
 from tests.tamper.conftest import judge
 
@@ -22,8 +22,9 @@ PAGE = os.environ.get("TAMPER_PAGE", "")
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_the_whole_catalogue(project: Project) -> None:
-    claims = [claim for claim in ALL if not CHOSEN or claim.name in CHOSEN or claim.family in CHOSEN]
+    claims = dataset.chosen(ALL, CHOSEN)
     judged = judge(project, claims)
     assert [problem for one in judged for problem in one.problems] == []
+    evaluation.compare(project, judged, "--from-stored")
     if PAGE and not CHOSEN:
         table.write(Path(PAGE), judged)
