@@ -15,13 +15,16 @@ from adapters.snapshot.snapshots import FileSnapshots
 from domain.checks import items_of
 from domain.criteria import GitCommitExists
 from domain.decision import RoundOutcome
-from domain.errors import WorkspaceRefused
+from domain.errors import Cause, Unavailable, WorkspaceRefused
 from domain.events import RowFilter, TrailRow
 from domain.messages import FreezeInput, Frozen, RoundRecord
 from domain.ports import EvidenceStore, Trail
 from domain.report import Report
 from entrypoints.exporting import record_of
 from entrypoints.names import LOCAL_SESSION
+
+OF_THE_TREES = (Cause.BASE_UNREADABLE, Cause.WORKSPACE_UNREADABLE, Cause.ORDER_FILES_UNUSABLE)
+"""Why trees cannot be taken for reasons of their own: a round would not have decided on them either."""
 
 
 class StoredVerdicts:
@@ -59,7 +62,7 @@ class StoredVerdicts:
         )
 
     def _frozen(self, claim: LoadedClaim) -> Frozen | None:
-        """The trees as a round would take them now; None where it would refuse the worker's."""
+        """The trees as a round would take them now; None where it would find none that it can use."""
         order = claim.order
         assert order.base is not None, "adapters/config refuses an order without a base"
         request = FreezeInput(
@@ -76,6 +79,10 @@ class StoredVerdicts:
             return self._snapshots.freeze(request, lambda _: None)
         except WorkspaceRefused:
             return None
+        except Unavailable as error:
+            if error.cause in OF_THE_TREES:
+                return None
+            raise
 
 
 def _trees(record: RoundRecord) -> tuple[str, str, str] | None:
