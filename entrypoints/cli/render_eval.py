@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -17,6 +17,8 @@ from entrypoints.cli.output import counted, one_line, visible
 NO_DATA = "-"
 MOST_NAMED = 8
 SHOWN = 60
+COUNTS = ("claims", "verified", "refused", "human", "untold")
+RATES = ("true positive", "false positive", "false discovery", "false negative")
 
 STYLES = {
     RoundOutcome.VERIFIED: "green",
@@ -74,35 +76,39 @@ def show(console: Console, found: Evaluated) -> None:
     told = found.figures
     claims = counted((told.all.claims, "claim"), (told.all.verdicts, "verdict"))
     console.print(Text(f"\n{visible(found.dataset)}: {claims}", "bold"))
-    console.print(_rates_table(told))
+    console.print(_by_stratum(told, COUNTS, _counts))
+    console.print()
+    console.print(_by_stratum(told, RATES, _rates))
+    console.print()
     console.print(_other_table(told))
     for line in _notes(told):
         console.print(Text(line, "yellow"))
 
 
-def _rates_table(told: Figures) -> Table:
-    table = Table(box=None, padding=(0, 1), pad_edge=False)
+def _by_stratum(told: Figures, heads: Iterable[str], cells: Callable[[Rates], Iterable[str]]) -> Table:
+    """A line a stratum, where there are several, and one of all."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("stratum")
-    for head in ("claims", "verified", "refused", "human", "untold"):
+    for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
-    for head in ("true positive", "false positive", "false discovery", "false negative"):
-        table.add_column(head, justify="right", min_width=11)
-    several = len(told.strata) > 1
-    for name, stratum in told.strata.items() if several else ():
-        table.add_row(visible(name), *_rates(stratum))
-    table.add_row("all", *_rates(told.all), style="bold")
+    for name, stratum in told.strata.items() if len(told.strata) > 1 else ():
+        table.add_row(visible(name), *cells(stratum))
+    table.add_row("all", *cells(told.all), style="bold")
     return table
 
 
-def _rates(of: Rates) -> Iterator[str]:
-    yield from (str(count) for count in (of.claims, of.verified, of.refused, of.needs_human, of.untold))
-    yield from map(_rate, (of.true_positive, of.false_positive, of.false_discovery, of.false_negative))
+def _counts(of: Rates) -> list[str]:
+    return [str(count) for count in (of.claims, of.verified, of.refused, of.needs_human, of.untold)]
+
+
+def _rates(of: Rates) -> list[str]:
+    return [_rate(rate) for rate in (of.true_positive, of.false_positive, of.false_discovery, of.false_negative)]
 
 
 def _rate(of: Rate) -> str:
     if of.share is None or of.low is None or of.high is None:
         return NO_DATA
-    return f"{of.share:.1%} [{of.low:.0%}, {of.high:.0%}]"
+    return f"{of.share:.1%} [{of.low * 100:.0f}-{of.high:.0%}]"
 
 
 def _share(of: Share) -> str:
@@ -116,7 +122,7 @@ def _spread(of: Spread, unit: str, digits: int) -> str:
 
 
 def _other_table(told: Figures) -> Table:
-    table = Table(box=None, padding=(0, 1), pad_edge=False, show_header=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=False)
     rows = (
         ("judge flip rate", _flips(told.judge_flips, "hearings asked twice")),
         ("verdict flip rate", _flips(told.verdict_flips, "claims with several verdicts")),
@@ -128,7 +134,6 @@ def _other_table(told: Figures) -> Table:
         ("seconds a verdict", _spread(told.seconds, "s", 1)),
         ("cost a verdict", _spread(told.cost_usd, "US dollars", 4)),
     )
-    table.add_row()
     for row in rows:
         table.add_row(*row)
     return table

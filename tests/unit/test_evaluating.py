@@ -224,11 +224,23 @@ def test_the_newest_are_taken_in_their_order(house: House) -> None:
     assert [report.outcome for report in found] == [RoundOutcome.NEEDS_HUMAN, RoundOutcome.FAILED]
 
 
-def test_a_workspace_that_cannot_be_taken_has_no_verdict(house: House) -> None:
+@pytest.mark.parametrize("tree", ["work", "base"])
+def test_a_tree_that_cannot_be_taken_has_no_verdict(house: House, tree: str) -> None:
     house.decide(house.claims[0], RoundOutcome.VERIFIED)
-    (house.folder / "work" / "a.txt").write_text("other work")
-    house.settings = house.settings.model_copy(update={"max_files": 0})
+    for name in "bcd":
+        (house.folder / tree / name).write_text(name)
+    house.settings = house.settings.model_copy(update={"max_files": 2})
     assert house.stored.reports(house.claims[0], 1) == []
+
+
+def test_a_store_that_is_gone_is_told(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(_: bytes) -> str:
+        raise Unavailable(Cause.STORE_UNAVAILABLE, "gone", "mount it")
+
+    house.decide(house.claims[0], RoundOutcome.VERIFIED)
+    monkeypatch.setattr(house.store, "put", gone)
+    with pytest.raises(Unavailable, match="gone"):
+        house.run(Plan(stored=True))
 
 
 def test_a_round_that_cannot_be_told_ends_nothing(house: House) -> None:
@@ -250,11 +262,12 @@ def test_the_command_tells_the_figures(house: House, capsys: pytest.CaptureFixtu
     command(house)
     said = capsys.readouterr()
     assert "2 claims, 2 verdicts" in said.out
-    rows = {line.split()[0]: line.split() for line in said.out.splitlines() if line.strip()}
-    assert rows["all"][1:6] == ["2", "1", "1", "0", "0"]
-    assert rows["easy"][1:6] == ["1", "1", "0", "0", "0"]
-    assert rows["judge"] == ["judge", "flip", "rate", "-"]
-    assert "cost a verdict" in said.out
+    rows = [line.split() for line in said.out.splitlines()]
+    assert ["all", "2", "1", "1", "0", "0"] in rows
+    assert ["easy", "1", "1", "0", "0", "0"] in rows
+    assert ["easy", "100.0%", "[21-100%]", "-", "0.0%", "[0-79%]", "0.0%", "[0-79%]"] in rows
+    assert ["judge", "flip", "rate", "-"] in rows
+    assert all(len(line) <= 80 for line in said.out.splitlines())
     assert "1/2  easy/right  verified" in said.err
     assert "2/2  hard/wrong  changes_requested  not valid" in said.err
 

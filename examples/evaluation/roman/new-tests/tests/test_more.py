@@ -1,0 +1,5 @@
+from numerals import roman
+
+
+def test_forty_nine():
+    assert roman(49) == 'XLIX'
