@@ -7,7 +7,6 @@ criteria tell claims apart is `criteria`'s.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TypeVar
@@ -180,8 +179,9 @@ def spread(values: Iterable[float | None]) -> Spread:
     known = sorted(value for value in values if value is not None)
     if not known:
         return Spread(verdicts=0, median=None, p90=None, sum=None)
-    nearest = known[math.ceil(0.9 * len(known)) - 1]
-    return Spread(verdicts=len(known), median=statistics.median(known), p90=nearest, sum=math.fsum(known))
+    count = len(known)
+    median = (known[(count - 1) // 2] + known[count // 2]) / 2
+    return Spread(verdicts=count, median=median, p90=known[math.ceil(0.9 * count) - 1], sum=math.fsum(known))
 
 
 def _told_more_than_once(verdicts: Sequence[Verdict]) -> Mapping[str, Sequence[RoundOutcome]]:
