@@ -14,7 +14,8 @@ from adapters.roles.runtime import ROLES
 from adapters.roles.script import read_script
 from domain.order import Order
 from domain.roles.agents import Agents
-from domain.roles.models import is_model
+from domain.roles.models import chosen_by, is_model
+from domain.roles.names import STAGES
 from domain.roles.results import PassOutcome
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +32,7 @@ def test_the_table_is_one_and_every_default_it_names_is_the_default() -> None:
     agents = Agents.model_validate(tomllib.loads(text)["agents"])
     names = (agents.model, agents.auditor.model, *agents.auditor.fallbacks)
     assert all(name and is_model(agents, name) for name in names)
+    assert chosen_by(agents, "judge") == (agents.judge.model,) != chosen_by(agents, "critic")
     assert agents.caps == Agents().caps
     limits = ("max_requests", "max_tokens", "request_timeout")
     assert [getattr(agents.auditor, name) for name in limits] == [getattr(Agents().auditor, name) for name in limits]
@@ -54,6 +56,13 @@ def test_the_script_is_one(tmp_path: Path) -> None:
     assert [(turn.stage, bool(turn.uses)) for turn in read_script(file).turns] == [
         *(("blind", True), ("blind", False), ("informed", False)),
     ]
+
+
+def test_every_role_and_stage_is_named() -> None:
+    table = PAGE.partition("| role | is asked |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (.*?) \|", table, re.M)))) == set(STAGES)
+    scripts = PAGE.partition("## Scripted models")[2].partition("\n## ")[0]
+    assert {f"`{stage}`" for stages in STAGES.values() for stage in stages} <= set(re.findall(r"`\w+`", scripts))
 
 
 def test_every_tool_has_its_line() -> None:
