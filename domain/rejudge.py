@@ -14,14 +14,16 @@ from domain.audit_report import NEVER_ASKED, in_stages
 from domain.base import Message
 from domain.checks import BaseOutcome, CheckResult, Outcome, beside_the_base
 from domain.decision import Counters, Decision, Policy, decide
-from domain.events import TrailRow
+from domain.events import Action, TrailRow
 from domain.facts import facts_of
 from domain.messages import RoundRecord
 from domain.ports import Finding
 from domain.rejudge_roles import AskedAgain
+from domain.roles.names import Role
+from domain.roles.results import PassResult
 from domain.verdict import Audit
 
-Where = Literal["row", "report", "record", "evidence", "decision", "folder", "audit"]
+Where = Literal["row", "report", "record", "evidence", "decision", "folder", "audit", "dispute"]
 
 _OF_A_ROUND = ("check_completed", "base_compared", "snapshot_frozen", "scope_assessed", "audit_completed")
 
@@ -56,11 +58,15 @@ class Rejudged(Message):
 
 
 def decide_again(record: RoundRecord, results: tuple[CheckResult, ...]) -> Decision:
-    """What `decide` makes of the record's facts with these results, and with what the auditor came to then."""
-    given = record.effective
-    audit = record.audit.audit if record.audit else None
+    """What `decide` makes of the record's facts with these results, and with what the roles came to then."""
+    return decide_on(record, results, record.audit.audit if record.audit else None)
+
+
+def decide_on(record: RoundRecord, results: tuple[CheckResult, ...], audit: Audit | None) -> Decision:
+    """The same with another word of the auditor's; what was argued and ruled stays as it is recorded."""
+    given, order = record.effective, record.order
     facts = facts_of(
-        given.order,
+        order,
         record.scope,
         results,
         record.refused,
@@ -69,8 +75,9 @@ def decide_again(record: RoundRecord, results: tuple[CheckResult, ...]) -> Decis
         given.authored,
         audit=audit,
         undrafted=record.undrafted,
+        dispute=record.dispute,
     )
-    return decide(facts, Policy.of(given.order), Counters(inconclusive=given.inconclusive))
+    return decide(facts, Policy.of(order), Counters(inconclusive=given.inconclusive))
 
 
 def result_again(
@@ -125,30 +132,8 @@ def of_rows(rows: Iterable[TrailRow], record: RoundRecord) -> Iterator[Drift]:
 
 def of_passes(rows: Sequence[TrailRow], record: RoundRecord) -> Iterator[Drift]:
     """Where the rows on what roles did say something else than the round's record."""
-    audit = record.audit
-    staged = [each for each in in_stages(audit.passes if audit else ()) if each.result.outcome not in NEVER_ASKED]
-    expected: dict[str, list[dict[str, JsonValue]]] = {
-        "role_pass_completed": [
-            {
-                "stage": each.stage,
-                "part": each.part,
-                "outcome": each.result.outcome,
-                "said": each.result.said,
-                "messages": each.result.messages,
-                **each.result.provenance.model_dump(mode="json"),
-            }
-            for each in staged
-        ],
-        "tool_refused": [{"tool": call.tool, "code": call.code} for each in staged for call in each.result.refused],
-        "criterion_audited": [
-            assessed.model_dump(mode="json")
-            for each in staged
-            if each.stage == "informed" and each.result.outcome == "answered"
-            for assessed in each.result.assessed
-        ],
-    }
-    for action, payloads in expected.items():
-        found = [row for row in rows if row.action == action]
+    for action, roles, payloads in _told(record):
+        found = [row for row in rows if row.action == action and row.payload.get("role", roles[0]) in roles]
         if len(found) != len(payloads):
             yield Drift(where="row", field=f"{action}: how many", said=len(found), found=len(payloads))
             continue
@@ -157,9 +142,50 @@ def of_passes(rows: Sequence[TrailRow], record: RoundRecord) -> Iterator[Drift]:
             yield from differences("row", said, payload, f"{action}/{row.sequence}")
 
 
+def _told(record: RoundRecord) -> Iterator[tuple[Action, tuple[Role, ...], list[dict[str, JsonValue]]]]:
+    """The rows that there should be: the action, of which roles, and what each row of them says in their order."""
+    audit, draft, dispute = record.audit, record.draft, record.dispute
+    staged = [each for each in in_stages(audit.passes if audit else ()) if each.result.outcome not in NEVER_ASKED]
+    hearings = dispute.hearings if dispute else ()
+    by_roles: list[tuple[tuple[Role, ...], list[tuple[dict[str, JsonValue], PassResult]]]] = [
+        (("auditor",), [({"stage": each.stage, "part": each.part}, each.result) for each in staged]),
+        (("designer", "strategist"), [({}, result) for result in (draft.passes if draft else ())]),
+        (("advocate",), [({}, dispute.advocate)] if dispute and dispute.advocate else []),
+        (("critic",), [({}, dispute.critic)] if dispute and dispute.critic else []),
+        (("judge",), [({"part": at, "first": one.first}, one.result) for at, one in enumerate(hearings)]),
+    ]
+    for roles, passes in by_roles:
+        asked = [(place, result) for place, result in passes if result.outcome not in NEVER_ASKED]
+        refused = [call for _, result in asked for call in result.refused]
+        yield "role_pass_completed", roles, [_completed(place, result) for place, result in asked]
+        yield "tool_refused", roles, [{"tool": call.tool, "code": call.code} for call in refused]
+    answered = [each.result for each in staged if each.stage == "informed" and each.result.outcome == "answered"]
+    assessed = [one.model_dump(mode="json") for result in answered for one in result.assessed]
+    yield "criterion_audited", ("auditor",), assessed
+    rulings: list[dict[str, JsonValue]] = [
+        {"criterion": ruled.criterion, "verdict": ruled.verdict, "confidence": ruled.confidence, "first": one.first}
+        for one in hearings
+        for ruled in (one.result.rulings if one.result.outcome == "answered" else ())
+    ]
+    yield "criterion_judged", ("judge",), rulings
+
+
+def _completed(place: dict[str, JsonValue], result: PassResult) -> dict[str, JsonValue]:
+    return {
+        **place,
+        "outcome": result.outcome,
+        "said": result.said,
+        "messages": result.messages,
+        **result.provenance.model_dump(mode="json"),
+    }
+
+
 def of_answer(said: Audit, found: Audit, faults: Sequence[str]) -> Iterator[Drift]:
-    """Where the auditor's word does not follow from its stored answer, or that does not hold up by its evidence."""
-    yield from differences("audit", said, found)
+    """Where the auditor's word does not follow from its stored answer, or that does not hold up by its evidence.
+
+    What the version that stored it did not say of it is no drift.
+    """
+    yield from differences("audit", said.model_dump(mode="json", exclude_unset=True), found)
     yield from (Drift(where="audit", field=fault, said="cited", found="a fault") for fault in faults if said.cited)
 
 

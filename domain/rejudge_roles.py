@@ -43,7 +43,8 @@ class AskedAgain(Message):
 
     `drift`: the auditor's word, its word on a criterion, or the decision that follows is another one. `decided` is
     empty where nothing was told, the `recorded_*` are where nobody judged then. `inputs`: what makes that no surprise.
-    `questions`: those that it asked, each with whether a recorded answer could be given.
+    `questions`: those that it asked, each with whether a recorded answer could be given. `argued`: what a judge ruled
+    on then, which stands as it is recorded; the advocate, the critic and the judge are not asked again.
     """
 
     told: bool
@@ -61,6 +62,7 @@ class AskedAgain(Message):
     criteria: tuple[WordAgain, ...] = ()
     inputs: tuple[Differs, ...] = ()
     questions: tuple[tuple[str, bool], ...] = ()
+    argued: tuple[str, ...] = ()
     usage: Usage = Usage()
 
 

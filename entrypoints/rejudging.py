@@ -32,6 +32,8 @@ from domain.rejudge import (
     result_again,
 )
 from domain.rejudge import of_rows as drift_of_rows
+from domain.rejudge_dispute import judgements_in, of_dispute
+from domain.roles.argued import Judgement
 from domain.suite.scripts import scripts_of
 from entrypoints import exporting
 
@@ -65,6 +67,7 @@ class Rejudging:
             self._drift += of_passes(self._rows, record)
             results = tuple([await self._again(record, result) for result in record.results])
             await self._audit(record)
+            self._dispute(record)
             if not self._damaged:
                 self._documents(record)
                 decision = decide_again(record, results)
@@ -175,6 +178,22 @@ class Rejudging:
             self._damaged["audit"] = error.reason
         except ValidationError as error:
             self._damaged["audit"] = f"what is stored as an answer is none: {error.error_count()} faults in its form"
+
+    def _dispute(self, record: RoundRecord) -> None:
+        """What the adversarial stage came to, by what it was about and by the judge's stored answers."""
+        if record.dispute is None or self._damaged:
+            return
+        try:
+            said = {
+                digest: Judgement.model_validate_json(self._store.get(digest))
+                for digest in judgements_in(record.dispute)
+            }
+        except ValidationError as error:
+            self._damaged["dispute"] = (
+                f"what is stored as a judgement is none: {error.error_count()} faults in its form"
+            )
+            return
+        self._drift += of_dispute(record, said)
 
     def _body(self, digest: str) -> dict[str, Any] | None:
         stored = self._get(digest)

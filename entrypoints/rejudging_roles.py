@@ -1,7 +1,9 @@
 """Asks the roles once more on what is stored of a round, and holds what they say against what they said then.
 
 As the round asked them, but for two things that only a round has: a check that a role wants is not run, it is told what
-the round saw; a question to the worker gets the answer of then, if there was one. Nothing of the todo changes.
+the round saw; a question to the worker gets the answer of then, if there was one. Only the auditor is asked: what was
+argued and ruled in the round stands, although another word of the auditor's might have had something else disputed.
+Nothing of the todo changes.
 """
 
 from __future__ import annotations
@@ -11,13 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from domain.audit_report import Answers, said_of
 from domain.claims.claim import ClaimedEvidence
 from domain.claims.minted import MintedEvidence
-from domain.decision import Counters, Policy, decide
 from domain.errors import Refused, Unavailable
 from domain.events import TrailRow
-from domain.facts import facts_of
 from domain.life import FollowUpAnswer
 from domain.messages import RoundRecord
 from domain.ports import EvidenceStore, Progress, Roles
+from domain.rejudge import decide_on
 from domain.rejudge_roles import AskedAgain, compared
 from domain.roles import course
 from domain.roles.opinion import Question
@@ -49,24 +50,16 @@ class RolesAgain:
 
     async def run(self) -> AskedAgain:
         """Both sides compared. Raises `Refused` for a round in which nobody would be asked, `Unavailable`."""
-        record, given = self._record, self._record.effective
-        if why := course.unasked(given.order, record.scope, record.results, record.probe, undrafted=record.undrafted):
+        record = self._record
+        if why := course.unasked(record.order, record.scope, record.results, record.probe, undrafted=record.undrafted):
             raise Refused("no_roles", f"no role is asked in such a round: {why}", "say --objective")
         now = await self.audit()
-        facts = facts_of(
-            given.order,
-            record.scope,
-            record.results,
-            record.refused,
-            record.unknown,
-            record.probe,
-            given.authored,
-            audit=now.audit,
-            undrafted=record.undrafted,
-        )
-        decided = decide(facts, Policy.of(given.order), Counters(inconclusive=given.inconclusive))
+        decided = decide_on(record, record.results, now.audit)
         then_said, now_said = answers_in(self._store, record.audit), answers_in(self._store, now)
-        return compared(record.audit, then_said, now, now_said, recorded=record.decision, decided=decided)
+        found = compared(record.audit, then_said, now, now_said, recorded=record.decision, decided=decided)
+        tiebreak = record.dispute.tiebreak if record.dispute else None
+        ruled = tuple(ruling.criterion for ruling in tiebreak.rulings) if tiebreak else ()
+        return found.model_copy(update={"argued": ruled})
 
     async def audit(self) -> AuditRecord:
         """First the blind look, then with everything that the worker said."""

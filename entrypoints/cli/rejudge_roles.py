@@ -45,6 +45,9 @@ def tell_roles(found: AskedAgain) -> None:
     for question, answered in found.questions:
         told = "given the answer of then" if answered else "nobody to answer"
         common.out(common.visible(f"  asked: {one_line(question, 160)} ({told})"))
+    if found.argued:
+        named = one_line(", ".join(found.argued), 160)
+        common.out(common.visible(f"  not asked again: what the judge ruled on {named} stands as recorded"))
     for each in found.inputs:
         then, now = _shown(each.recorded), _shown(each.found)
         common.out(common.visible(f"  differs: {each.what} ({each.stage}): then {then}, now {now}"))
