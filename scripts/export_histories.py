@@ -24,7 +24,7 @@ from tests.fakes.evidence import MemoryStore
 from tests.fakes.trail import MemoryTrail
 from tests.replay.ways import SHORT_RUNS, WAYS, compact, continued
 from tests.workflow.conftest import FAILED, PASSED, House, Script, order_of, start_server, working
-from tests.workflow.scripted_role import APPROVED, CAPPED, LOOKED, Sayings, refused, wanting
+from tests.workflow.scripted_role import APPROVED, CAPPED, LOOKED, Sayings, arguing, refused, ruling, wanting
 from workflows.options import WORKFLOWS_QUEUE
 from workflows.verification import VerificationWorkflow
 
@@ -33,6 +33,7 @@ HISTORIES = Path(__file__).resolve().parent.parent / "tests" / "replay" / "histo
 CHECKS: JsonValue = [{"name": "tests", "command": "true"}, {"name": "lint", "command": "true", "required": False}]
 SET_UP: JsonValue = {"setup": ["install"], "inputs": ["lock"]}
 CRITERIA: JsonValue = [{"id": "AC-1", "type": "file_exists", "params": {"path": "a"}}]
+DISPUTED: JsonValue = [{"id": "AC-8", "type": "subjective", "description": "it reads well"}]
 ENGINE_GONE = Unavailable(Cause.ENGINE_UNAVAILABLE, "the engine is gone", "start it")
 
 
@@ -61,6 +62,7 @@ def paths() -> dict[str, Way]:
         "audited": Way(order_of("wo-10", verification=both), _audited(_meddling(), APPROVED)),
         "tests_wanted": Way(order_of("wo-11", verification=both), _audited(wanting("tests"), LOOKED, APPROVED)),
         "cost_cap": Way(order_of("wo-12", verification=both), _audited(LOOKED, CAPPED)),
+        "disputed": Way(order_of("wo-13", acceptance_criteria=DISPUTED, verification=both), _disputed()),
     }
 
 
@@ -100,6 +102,12 @@ async def _history(server: WorkflowEnvironment, path: Way) -> str:
 
 def _audited(*passes: PassResult) -> Script:
     return Script(auditor=Sayings(list(passes)))
+
+
+def _disputed() -> Script:
+    """A judge that is not sure the first time, and says the same with the arguments in the other order."""
+    others = arguing(ruling(confidence=0.6, AC_8="PASS"), ruling(AC_8="PASS"))
+    return Script(auditor=Sayings([LOOKED, APPROVED], others=others))
 
 
 def _meddling() -> PassResult:

@@ -18,6 +18,12 @@ RESULTS = {
         "role_pass_completed role_pass_completed scope_assessed snapshot_frozen verification_started "
         "-> needs_human (completed)"
     ),
+    "disputed": (
+        "audit_completed check_completed check_completed check_started check_started criterion_audited "
+        "criterion_judged criterion_judged environment_ready role_pass_completed role_pass_completed "
+        "role_pass_completed role_pass_completed role_pass_completed role_pass_completed scope_assessed "
+        "snapshot_frozen verification_started -> verified (completed)"
+    ),
     "engine_back": (
         "audit_completed check_completed check_completed check_started check_started environment_ready "
         "scope_assessed snapshot_frozen verification_started -> verified (completed)"
