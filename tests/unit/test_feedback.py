@@ -12,6 +12,7 @@ from domain.feedback import (
     DIFF_CHARACTERS,
     DIFF_LINES,
     DROPPED_PATHS,
+    FROM_THE_AUDITOR,
     NAMED_PATHS,
     OUTPUT_LINES,
     RetryContext,
@@ -154,6 +155,16 @@ def test_what_the_auditor_said_is_told_unless_the_order_says_no(reason: Reason, 
     decision = Decision(outcome=RoundOutcome.CHANGES_REQUESTED, reasons=(reason,))
     assert context(decision=decision).verifier_feedback == told
     assert context(decision=decision, retry=Retry(include_verifier_feedback=False)).verifier_feedback is None
+
+
+def test_what_the_judge_rules_is_told_as_the_judges() -> None:
+    ruled = Reason(code="judge_failed", text="AC-4: it raises")
+    advice = Reason(code="advised_against", text="AC-8: long lines")
+    decision = CHANGES.model_copy(update={"reasons": (*CHANGES.reasons, ruled, advice)})
+    assert context(decision=decision).verifier_feedback == "the judge: AC-4: it raises"
+    assert is_objection("judge_failed")
+    assert not is_objection("advised_against"), "it holds nothing back, so nobody overrides it"
+    assert "judge_unavailable" in FROM_THE_AUDITOR, "none of the work's doing"
 
 
 @pytest.mark.parametrize(
