@@ -158,7 +158,7 @@ class Drafting:
         if rejected:
             self._returned = list(rejected)
             await self._tell(rejected, dropped=False)
-            second = await self._ask(self._again(first, rejected))
+            second = await self._ask(self._again(rejected))
             if second.outcome != "answered" or second.plan is None:
                 why = _why_not("strategist", second)
             else:
@@ -218,10 +218,10 @@ class Drafting:
             limit=self._passes.left,
         )
 
-    def _again(self, first: PassResult, rejected: tuple[Rejected, ...]) -> PassInput:
-        """The strategist's second pass, which goes on from its first."""
+    def _again(self, rejected: tuple[Rejected, ...]) -> PassInput:
+        """The strategist's second pass: a conversation of its own, about what was rejected alone."""
         asked = self._input("strategist", specification=self._digest)
-        return asked.model_copy(update={"part": 1, "messages": first.messages, "rejected": rejected})
+        return asked.model_copy(update={"part": 1, "rejected": rejected})
 
     @property
     def _binding(self) -> bool:

@@ -23,7 +23,7 @@ from domain.roles.designed import DraftedCheck, Specification
 RUNS = 3
 """How often a drafted check is run on each of the two trees: the same each time, or it is not deterministic."""
 
-MOST_SECONDS = 300.0
+MOST_SECONDS = 120.0
 """The longest limit that a drafted check has, whatever its author asked for."""
 
 _SHOWN = 200

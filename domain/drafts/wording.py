@@ -23,7 +23,7 @@ _READERS = frozenset(("grep", "egrep", "fgrep", "rg", "ag", "ack"))
 
 _SEEDED = re.compile(r"random\.seed\(|\bRandom\(\s*\d|default_rng\(\s*\d|\bsrand\(\s*\d|--random-source|\bRANDOM=\d")
 _RANDOM = re.compile(
-    r"\$\{?RANDOM\b|\bfrom\s+random\s+import\b|\bMath\.random\(|\brand\(\)|\bdefault_rng\(\)"
+    r"(?<![\w.])RANDOM\b|\bfrom\s+random\s+import\b|\bMath\.random\(|\brand\(\)|\bdefault_rng\(\)"
     r"|\brandom\.(?:random|rand|randn|randint|randrange|randbytes|choices?|shuffle|sample|uniform|gauss|getrandbits"
     r"|permutation|normal\w*|triangular|betavariate|expovariate)\b"
 )
