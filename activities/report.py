@@ -28,7 +28,7 @@ class ReportActivities:
     def _file(self, record: RoundRecord) -> FiledReport:
         made, retry, diff = assemble(record, self._store.get)
         report, stored = document(made), document(record)
-        for name, data in folder_of(RoundRecord.model_validate_json(stored), report, diff).items():
+        for name, data in folder_of(stored, report, diff).items():
             self._store.place(record.input.session, record.input.todo, record.input.attempt, name, data)
         return FiledReport(
             report=self._store.put(report),

@@ -54,26 +54,22 @@ def assemble(record: RoundRecord, read: Read) -> Filing:
     return Filing(build(record, outputs, scope, retry, answers), retry, diff)
 
 
-def folder_of(record: RoundRecord, report: bytes, diff: str) -> dict[str, bytes]:
-    """The attempt's folder by name: what was asked, run, seen, said and decided. `record`: as read from what is stored.
+def folder_of(record: bytes, report: bytes, diff: str) -> dict[str, bytes]:
+    """The attempt's folder by name: what was asked, run, seen, said and decided. `record` and `report`: as stored.
 
-    `report` is the stored document, and everything said comes from it as it stands there: what an earlier version
-    filed has to be made again without the fields of this one. `domain.said_files` has the files on what roles said.
+    What they hold is taken as it stands there: what an earlier version filed has to be made again without the fields of
+    this one. The order is that which was written: drafted criteria are no part of it until somebody puts them there.
     """
-    told = json.loads(report)
+    told, order = json.loads(report), json.loads(record)["input"]["order"]
+    items = items_of(RoundRecord.model_validate_json(record).order)
     return {
-        "spec.json": _plain(_order(record) | _specification(told)),
-        "tests.json": _plain([item.model_dump(mode="json") for item in items_of(record.order)]),
+        "spec.json": _plain(order | _specification(told)),
+        "tests.json": _plain([item.model_dump(mode="json") for item in items]),
         "results.json": _plain([*told["criteria"], *told["checks"]]),
         "changes.diff": diff.encode(),
         **{name: _plain(value) for name, value in files_said(told).items()},
         "verdict.json": report,
     }
-
-
-def _order(record: RoundRecord) -> dict[str, Any]:
-    """The order as it was written: drafted criteria are no part of it until somebody puts them there."""
-    return record.input.order.model_dump(mode="json", exclude_unset=True)
 
 
 def _specification(report: dict[str, Any]) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def attempt_folder(store: EvidenceStore, verdict: TrailRow) -> dict[str, bytes]:
     if record is None:
         return {"verdict.json": report}
     diff = store.get(record.scope.diff).decode(errors="replace") if record.scope else ""
-    return folder_of(record, report, diff)
+    return folder_of(store.get(str(verdict.payload.get("record"))), report, diff)
 
 
 def edited(store: EvidenceStore, verdict: TrailRow, filed: Mapping[str, bytes]) -> Iterator[str]:

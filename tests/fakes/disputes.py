@@ -75,7 +75,8 @@ def disputed(
     flipped = [a["criterion"] for a, b in zip(rulings, again, strict=bool(again)) if a["verdict"] != b["verdict"]]
     settled = tuple(each["criterion"] for each in rulings if again and each["confidence"] < 0.7)
     judged = Tiebreak(outcome=TiebreakOutcome.JUDGED, rulings=hearings[0][0].result.rulings, settled=settled)
-    lost = Tiebreak(outcome=TiebreakOutcome.INCONCLUSIVE, feedback="the judge was not sure, and said both")
+    said_both = {"outcome": TiebreakOutcome.INCONCLUSIVE, "feedback": "the judge was not sure, and said both"}
+    lost = judged.model_copy(update=said_both)
     fields: dict[str, Any] = {
         "disputes": tuple(Dispute(criterion=id, why=("unsure", "disagreement"), required=True) for id in ids),
         "advocate": one_pass(said=FOR),

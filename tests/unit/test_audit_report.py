@@ -151,7 +151,7 @@ def test_answers_are_read_by_the_digests_of_the_record_and_filed_for_people() ->
     printed = canonical_json({"finding": {"stdout": "", "stderr": ""}})
     given = of(audit)
     filing = assemble(given, lambda digest: blobs.get(digest, printed))
-    folder = folder_of(given, document(filing.report), filing.diff)
+    folder = folder_of(document(given), document(filing.report), filing.diff)
     index = json.loads(folder["audits/index.json"])
     assert [(line["stage"], line["verdict"]) for line in index] == [
         *(("blind", None), ("blind", None), ("informed", None), ("informed", "approved")),
@@ -168,7 +168,7 @@ def test_answers_are_read_by_the_digests_of_the_record_and_filed_for_people() ->
 
 def test_a_round_without_an_audit_files_no_audit() -> None:
     given = of(None)
-    folder = folder_of(given, document(build(given, {}, SCOPE, None)), "")
+    folder = folder_of(document(given), document(build(given, {}, SCOPE, None)), "")
     assert json.loads(folder["audits/index.json"]) == []
     assert "audits/auditor.json" not in folder
 

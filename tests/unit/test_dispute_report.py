@@ -13,12 +13,13 @@ from domain.base import canonical_json
 from domain.dispute_report import reasoning_of
 from domain.filing import assemble, document, folder_of
 from domain.messages import RoundRecord
+from domain.references import of_record
 from domain.report import Report, build
 from domain.roles.results import AuditRecord, DisputeRecord, Hearing
 from domain.said_files import file_names
 from domain.verdict import Tiebreak, TiebreakOutcome
 from tests.fakes.audits import SEEN, assessment, audited, one_pass
-from tests.fakes.disputes import AGAINST, FIRST, FOR, SCRIPT, SECOND, disputed, ruling
+from tests.fakes.disputes import AGAINST, FIRST, FOR, SCRIPT, SECOND, disputed, drafted, ruling
 from tests.unit.test_audit_report import of
 from tests.unit.test_report import SCOPE
 
@@ -197,8 +198,7 @@ def filed(given: RoundRecord, words: dict[str, Any]) -> tuple[Report, dict[str, 
     blobs |= {"r": SCOPE.model_dump_json().encode(), "f": b"diff"}
     printed = canonical_json({"finding": {"stdout": "", "stderr": ""}})
     filing = assemble(given, lambda digest: blobs.get(digest, printed))
-    stored = RoundRecord.model_validate_json(document(given))
-    return filing.report, folder_of(stored, document(filing.report), filing.diff)
+    return filing.report, folder_of(document(given), document(filing.report), filing.diff)
 
 
 def test_each_blob_is_read_as_what_it_is() -> None:
@@ -209,6 +209,13 @@ def test_each_blob_is_read_as_what_it_is() -> None:
     assert told == build(given, {}, SCOPE, told.retry_context, words).model_copy(
         update={"criteria": told.criteria, "checks": told.checks}
     )
+
+
+def test_every_blob_of_every_role_belongs_to_the_round() -> None:
+    dispute, words = disputed(ruling("AC-2", "PASS", 0.4), again=(ruling("AC-2", "PASS", 0.6),))
+    draft, more = drafted()
+    named = of_record(with_dispute(dispute).model_copy(update={"draft": draft}))
+    assert {*words, *more, "c" * 64, "p", "k"} <= named, "answers, conversations, prompts and packets"
 
 
 def test_the_folder_has_a_file_for_each_criterion_and_side() -> None:
@@ -259,7 +266,7 @@ def test_what_an_earlier_version_filed_is_made_again_as_it_was() -> None:
     for name in ("draft", "adversarial"):
         old_record["input"]["order"]["verification"].pop(name)
     stored = (json.dumps(old_report, indent=2) + "\n").encode()
-    folder = folder_of(RoundRecord.model_validate(old_record), stored, "diff")
+    folder = folder_of(json.dumps(old_record).encode(), stored, "diff")
     assert {name for name in folder if name.startswith(("audits", "arguments"))} == {
         *("audits/index.json", "audits/auditor.json", "arguments/index.json"),
     }

@@ -88,6 +88,17 @@ def test_the_order_stays_as_it_was_written_beside_the_specification(tmp_path: Pa
     assert again.acceptance_criteria == given.input.order.acceptance_criteria
 
 
+def test_every_kind_of_criterion_is_filed_as_it_was_written() -> None:
+    call = {"path": ".", "module": "m", "function": "f", "cases": [{"args": [1], "returns": None}]}
+    order = Order.model_validate(
+        {"content": "x", "acceptance_criteria": [{"id": "AC-1", "type": "python_call", "params": call}]}
+    )
+    given = record().model_copy(update={"results": ()})
+    given = given.model_copy(update={"input": given.input.model_copy(update={"order": order})})
+    _, folder = filed(given, {})
+    assert json.loads(folder["spec.json"]) == order.model_dump(mode="json")
+
+
 @pytest.mark.parametrize("spec", [b"no JSON", b"[]", b'{"content": "x"}\n'])
 def test_a_spec_without_a_specification_stays_what_it_is(spec: bytes) -> None:
     assert order_in(spec) == spec
