@@ -10,6 +10,7 @@ from rich.text import Text
 
 from domain.base import Message
 from domain.decision import RoundOutcome
+from domain.evaluation.criteria import Redundant
 from domain.evaluation.measures import Figures, Rate, Rates, Share, Spread, figures
 from domain.evaluation.verdicts import Verdict
 from entrypoints.cli.output import counted, one_line, visible
@@ -145,20 +146,24 @@ def _flips(of: Rate, what: str) -> str:
 
 def _notes(told: Figures) -> Iterator[str]:
     """What a person should look at, each with names."""
-    named = (
+    named: tuple[tuple[str, Iterable[str]], ...] = (
         ("verified and not valid", told.all.wrongly_verified),
         ("refused and valid", told.all.wrongly_refused),
         ("left to a human", told.all.for_humans),
         ("could not be told, and counted in no rate", told.all.not_told),
         ("came to different verdicts", told.changing),
         ("escalated otherwise than the data set expects", told.unexpected),
-        ("criteria that say what another one says", [f"{r.criterion} as {r.same_as}" for r in told.redundant_criteria]),
+        ("criteria that say what another one says", map(_redundant, told.redundant_criteria)),
     )
     for what, names in named:
-        if names:
-            yield f"{what}: {_listed(names)}"
+        if listed := _listed(names):
+            yield f"{what}: {listed}"
     if told.scripted:
         yield f"{counted((told.scripted, 'verdict'))} with scripted roles: they say nothing about any model"
+
+
+def _redundant(found: Redundant) -> str:
+    return f"{found.criterion} as {found.same_as} ({found.order})"
 
 
 def _listed(names: Iterable[str]) -> str:

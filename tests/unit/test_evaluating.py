@@ -21,7 +21,7 @@ from domain.events import Actor, TrailEntry
 from domain.messages import RoundInput, RoundRecord, ScopeResult
 from domain.report import build
 from domain.scope import ScopeReport
-from entrypoints import evaluating
+from entrypoints import rounds
 from entrypoints.cli import common
 from entrypoints.cli.eval import evaluate
 from entrypoints.evaluating import Evaluation, Plan
@@ -141,8 +141,8 @@ class House:
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     made = House(tmp_path)
-    monkeypatch.setattr(evaluating.rounds, "verify", made.verify)
-    monkeypatch.setattr(evaluating.rounds, "open_server", made.open_server)
+    monkeypatch.setattr(rounds, "verify", made.verify)
+    monkeypatch.setattr(rounds, "open_server", made.open_server)
     monkeypatch.setattr(common, "settings", lambda: made.settings)
     monkeypatch.setattr(common, "open_trail", lambda: made.trail)
     monkeypatch.setattr(common, "open_evidence", lambda: made.store)
