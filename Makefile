@@ -7,7 +7,7 @@ help:
 	@echo "make long    every test, the slow ones, too"
 	@echo "make chaos   kill -9 and full disks during many rounds and todos' lives; SEED=, TODOS=, KILLS=, ROUNDS=, FAULTS="
 	@echo "make tamper  cheating and honest claims, all of them, and what names each; ONLY= chooses families or claims"
-	@echo "make eval    measure the verifier on the same claims, 50 minutes; ONLY= as above"
+	@echo "make eval    measure the verifier on the same claims, about an hour; ONLY= as above"
 	@echo "make lint    the same without the tests"
 	@echo "make lock    remake the lock files from pyproject.toml"
 	@echo "make bench   measure speed and memory, 20 minutes; ONLY=starts,trails for parts, QUICK=1 to see it work"

@@ -152,10 +152,11 @@ def _passed(line: Document) -> bool | None:
 
 
 def _hearings(judgement: Document | None) -> Hearings | None:
-    """Asked twice or not counts only where a judge was heard at all."""
-    if not judgement or not judgement.get("hearings"):
+    """A hearing without a ruling was none: there is nothing that a second one could differ from."""
+    heard = [hearing for hearing in (judgement or {}).get("hearings") or () if hearing.get("rulings")]
+    if judgement is None or not heard:
         return None
-    return Hearings(twice=len(judgement["hearings"]) > 1, changed=bool(judgement.get("flipped")))
+    return Hearings(twice=len(heard) > 1, changed=bool(judgement.get("flipped")))
 
 
 def _cites(argument: Document) -> bool:

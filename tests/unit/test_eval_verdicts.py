@@ -12,6 +12,7 @@ from domain.report import build
 from tests.unit.test_report import SCOPE, record
 
 CLAIM = LabelledClaim(id="c", stratum="s", valid=True, order="order.yaml")
+HEARD = {"order": ["critic", "advocate"], "rulings": [{"criterion": "AC-1", "verdict": "PASS"}]}
 ID = "ev-0123456789abcdef"
 
 
@@ -53,9 +54,11 @@ def test_each_outcome_is_one_of_four_things(outcome: RoundOutcome, verified: boo
     [
         (None, None),
         ({"hearings": [], "flipped": []}, None),
-        ({"hearings": [{"first": "critic"}], "flipped": []}, Hearings(twice=False, changed=False)),
-        ({"hearings": [{}, {}], "flipped": []}, Hearings(twice=True, changed=False)),
-        ({"hearings": [{}, {}], "flipped": ["AC-1"]}, Hearings(twice=True, changed=True)),
+        ({"hearings": [{"rulings": []}], "flipped": []}, None),
+        ({"hearings": [HEARD], "flipped": []}, Hearings(twice=False, changed=False)),
+        ({"hearings": [HEARD, {"rulings": []}], "flipped": []}, Hearings(twice=False, changed=False)),
+        ({"hearings": [HEARD, HEARD], "flipped": []}, Hearings(twice=True, changed=False)),
+        ({"hearings": [HEARD, HEARD], "flipped": ["AC-1"]}, Hearings(twice=True, changed=True)),
     ],
 )
 def test_hearings_are_those_of_the_judgement(judgement: Any, expected: Hearings | None) -> None:
