@@ -107,7 +107,7 @@ def _audited(*passes: PassResult) -> Script:
 def _disputed() -> Script:
     """A judge that is not sure the first time, and says the same with the arguments in the other order."""
     others = arguing(ruling(confidence=0.6, AC_8="PASS"), ruling(AC_8="PASS"))
-    return Script(auditor=Sayings([LOOKED, APPROVED], others=others))
+    return Script(auditor=Sayings([LOOKED, APPROVED], by_role=others))
 
 
 def _meddling() -> PassResult:
