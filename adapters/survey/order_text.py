@@ -12,6 +12,10 @@ import yaml
 from adapters.survey.plan import Plan, PlannedCheck
 
 CONTENT = "Describe here what the agent was asked to do"
+ROLES = ("  # adversarial: auto  # always, never: with models, what stays in doubt is argued before a judge",)
+DRAFTED = (
+    "  # draft: auto  # never: with models, an order without a check gets some drafted; verify --save-tests keeps them"
+)
 _PLAIN = re.compile(r"[A-Za-z/][\w ./=+,@%-]*")
 _HARMLESS = re.compile(r"[^\x20-\x7e\xa1-\ud7ff\uf900-\ufffd]")
 
@@ -112,9 +116,10 @@ def _list(name: str, items: list[str], indent: str, comment: str) -> list[str]:
 
 def _checks(plan: Plan) -> list[str]:
     if plan.checks:
-        return ["  checks:  # commands that have to end with exit code 0, offline", *_each(plan.checks)]
+        return ["  checks:  # commands that have to end with exit code 0, offline", *_each(plan.checks), *ROLES]
     example = _each([PlannedCheck("tests", plan.example)])
-    return ["  checks: []", "  # checks:", *(f"  # {line.removeprefix('  ')}" for line in example)]
+    commented = (f"  # {line.removeprefix('  ')}" for line in example)
+    return ["  checks: []", "  # checks:", *commented, DRAFTED, *ROLES]
 
 
 def _each(checks: list[PlannedCheck]) -> list[str]:
