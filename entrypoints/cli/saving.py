@@ -5,6 +5,8 @@ How the file is written, and which are not, is `adapters/config/order_writing`'s
 
 from __future__ import annotations
 
+from datetime import UTC
+
 from adapters.config.order_writing import Drafted, OrderText
 from domain.drafts.record import DraftRecord
 from domain.messages import RoundInput
@@ -27,7 +29,7 @@ def save(into: OrderText, trail: Trail, request: RoundInput) -> None:
     elif not any(criterion.deterministic for criterion in draft.criteria):
         common.err(f"{NOTHING}: {_why_none(draft)}")
     else:
-        when = f"{verdict.timestamp} in {request.workflow_id}"
+        when = f"{verdict.timestamp.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ} in {request.workflow_id}"
         _say(into, into.save(Drafted(draft.criteria, draft.dropped, when)), draft)
 
 

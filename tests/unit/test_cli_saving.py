@@ -110,7 +110,7 @@ class TestSaving:
         draft = DraftRecord(criteria=(CHECK, CALL, READABLE), dropped=(TRUE,))
         await saved(world, draft, monkeypatch)
         assert load_order(file_of(world)).acceptance_criteria == [CHECK, CALL, READABLE]
-        assert file_of(world).read_text().startswith(f"{ORDER}\nacceptance_criteria:\n  # drafted 2026-01-15")
+        assert file_of(world).read_text().startswith(f"{ORDER}\nacceptance_criteria:\n  # drafted 2026-01-15T10:00:")
         assert " in round/local/wo-1/1\n  - id: AC-1\n" in file_of(world).read_text()
         said = " ".join(capsys.readouterr().err.split())
         assert f"AC-1, AC-2, AC-3 saved into {file_of(world)}: the next round drafts nothing" in said
