@@ -11,6 +11,7 @@ from domain.errors import Cause, Unavailable
 from domain.messages import RoundInput, RoundRecord, RoundResult
 from domain.ports import Finding
 from domain.roles.designed import Specification, TestPlan
+from domain.roles.names import Role
 from domain.roles.results import PassResult
 from domain.scope import Violation
 from tests.workflow.conftest import EMPTY, FAILED, PASSED, House, order_of
@@ -246,18 +247,17 @@ async def test_without_a_model_the_round_decides_by_what_there_is(house: House) 
 
 
 async def test_a_role_without_an_answer_leaves_the_round_without_drafts(house: House) -> None:
-    for number, (roles, why) in enumerate(
+    cases: list[tuple[dict[Role, list[PassResult | Exception]], str]] = [
+        ({"designer": [PassResult(outcome="inconclusive", why="no JSON")]}, "the designer has no answer: no JSON"),
+        ({"designer": [designed()]}, "no model is configured for the strategist"),
         (
-            ({"designer": [PassResult(outcome="inconclusive", why="no JSON")]}, "the designer has no answer: no JSON"),
-            ({"designer": [designed()]}, "no model is configured for the strategist"),
-            (
-                {"designer": [designed()], "strategist": [PassResult(outcome="cost_cap_exceeded", why="$5 are spent")]},
-                "the strategist has no answer: $5 are spent",
-            ),
-            ({"designer": [PassResult(outcome="timed_out")]}, "the designer has no answer: timed out"),
-        )
-    ):
-        house.script.auditor.by_role = {**roles}
+            {"designer": [designed()], "strategist": [PassResult(outcome="cost_cap_exceeded", why="$5 are spent")]},
+            "the strategist has no answer: $5 are spent",
+        ),
+        ({"designer": [PassResult(outcome="timed_out")]}, "the designer has no answer: timed out"),
+    ]
+    for number, (roles, why) in enumerate(cases):
+        house.script.auditor.by_role = roles
         result = await decide(house, house.round(order_of(f"wo-role-{number}")))
         assert [reason.code for reason in result.decision.reasons] == ["nothing_to_check"]
         assert (draft_of(house).why, draft_of(house).criteria) == (why, ())
