@@ -238,3 +238,13 @@ NO_OPINIONS: dict[str, Any] = {
 @pytest.mark.parametrize("name", NO_OPINIONS)
 def test_what_is_no_opinion_is_inconclusive(name: str) -> None:
     assert judged(NO_OPINIONS[name], results()).outcome is RoundOutcome.INCONCLUSIVE
+
+
+def test_what_an_auditor_objects_to_is_what_it_does_not_hold_to_be_met_and_nothing_of_what_does_not_stand() -> None:
+    said = sound(verdict="changes_requested")
+    said["assessments"][0] = {**said["assessments"][0], "assessment": "FAIL"}
+    said["assessments"][1] = {**said["assessments"][1], "assessment": "UNPROVED"}
+    assert heard(said, results(), ORDER).objects_to == ("AC-1", "S-1")
+    made_up = {**said, "evidence_citations": [MADE_UP]}
+    assert heard(made_up, results(), ORDER).objects_to == ()
+    assert heard(sound(), results(), ORDER).objects_to == ()
