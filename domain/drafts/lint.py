@@ -32,9 +32,9 @@ _OWN_FAULTS = frozenset({"cases_too_large", "case_too_large", "search_failed"})
 """Codes of a check that no tree could pass: its cases or patterns cannot be run."""
 
 _NO_NETWORK = re.compile(
-    r"could not resolve|couldn't resolve|name resolution|name or service not known|getaddrinfo|EAI_AGAIN|ENOTFOUND"
-    r"|network is unreachable|ENETUNREACH|no route to host|no such host|temporary failure resolving"
-    r"|nodename nor servname|bad address '",
+    r"could not resolve|couldn't resolve|name resolution|name or service not known|getaddrinfo"
+    r"|\bEAI_AGAIN\b|\bENOTFOUND\b|network is unreachable|\bENETUNREACH\b|no route to host|no such host"
+    r"|temporary failure resolving|nodename nor servname|bad address '",
     re.IGNORECASE,
 )
 _SHELL_SYNTAX = re.compile(

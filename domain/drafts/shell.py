@@ -13,6 +13,9 @@ _BEFORE = re.compile(
 )
 """Words that may stand before a command's own first word."""
 
+_HERE = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n(.*?)(?:\n[ \t]*\2[ \t]*(?=\n|$)|$)", re.DOTALL)
+"""A document in the command itself, with what stands behind its mark on the same line."""
+
 _INNER = re.compile(r"\$\(([^()]+)\)|`([^`]+)`")
 _SHELLS = frozenset(("sh", "bash", "dash", "ksh", "zsh", "eval"))
 
@@ -20,9 +23,10 @@ _SHELLS = frozenset(("sh", "bash", "dash", "ksh", "zsh", "eval"))
 def parts_in(command: str) -> Iterator[tuple[str, list[str]]]:
     """Each command of `command`: its program, by name without the folder, and its further words as the shell has them.
 
-    Also what a substitution or a shell within the shell runs. The program is empty where there are options alone.
+    Also what a substitution or a shell within the shell runs. A document in the command is a word of the one that reads
+    it. The program is empty where there are options alone.
     """
-    for words in _split(command):
+    for words in _split(_HERE.sub(lambda found: f"{shlex.quote(found[4])} {found[3]}", command)):
         place = next((n for n, word in enumerate(words) if not _BEFORE.fullmatch(word)), len(words))
         program = words[place].rpartition("/")[2] if place < len(words) else ""
         rest = words[place + 1 :]

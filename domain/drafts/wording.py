@@ -83,15 +83,16 @@ def fault_of_words(check: DraftedCheck) -> Told | None:
     command = check.params.command
     parts = [(program, words) for program, words in parts_in(command) if program not in _READERS]
     return (
-        _vacuous(check, command)
-        or _of_the_network(parts)
-        or _of_chance(" ".join(word for program, words in parts for word in (program, *words)), parts)
+        _vacuous(check, command) or _of_the_network(parts) or _of_chance(parts, loops=_LOOP.search(command) is not None)
     )
 
 
 def _vacuous(check: DraftedCheck, command: str) -> Told | None:
     parts = list(parts_in(command))
-    if all(program in _NOTHING or (program == "exit" and words in ([], ["0"])) for program, words in parts):
+    if all(
+        program in _NOTHING or program.startswith("#") or (program == "exit" and words in ([], ["0"]))
+        for program, words in parts
+    ):
         if not isinstance(check, CliIo):
             return "vacuous", f"`{_cut(command)}` says the same whatever the work does: run something of the work"
     elif isinstance(check, CommandExitZero) and _SWALLOWED.search(command) and not _STOPS_BEFORE.search(command):
@@ -133,8 +134,9 @@ def _called(program: str, words: list[str]) -> str:
     return _cut(" ".join((program, *words[:2])))
 
 
-def _of_chance(text: str, parts: list[tuple[str, list[str]]]) -> Told | None:
-    """Chance and clocks: what they decide is not the same twice."""
+def _of_chance(parts: list[tuple[str, list[str]]], *, loops: bool) -> Told | None:
+    """Chance and clocks: what they decide is not the same twice. `loops`: what waits may do so until it is there."""
+    text = " ".join(word for program, words in parts for word in (program, *words))
     seeded = _SEEDED.search(text) is not None
     by_chance = None if seeded else _RANDOM.search(text)
     if found := by_chance or _UNSEEDABLE.search(text):
@@ -146,7 +148,7 @@ def _of_chance(text: str, parts: list[tuple[str, list[str]]]) -> Told | None:
             return "flaky", f"it goes by chance (`{program}`): use fixed values"
         if program == "date" and any(map(_TIME_OF_DAY.match, words)):
             return "flaky", "it goes by the clock (`date`): compare what is the same at any time"
-        if (program == "sleep" or any(map(_SLEEP.search, words))) and not _LOOP.search(text):
+        if (program == "sleep" or any(map(_SLEEP.search, words))) and not loops:
             return "flaky", "it waits for a fixed time, which may be too short: wait in a loop until it is there"
     return None
 

@@ -131,6 +131,13 @@ def test_a_criterion_is_an_agents_until_a_human_writes_it() -> None:
     assert done(at, edit(at, content="Mine")).authored == {"A", "B"}
 
 
+def test_content_that_a_human_rewrites_is_no_agents_any_more() -> None:
+    at = todo(content_authored=True)
+    assert done(at, edit(at, domain="docs")).content_authored
+    assert not done(at, edit(at, content="Mine")).content_authored
+    assert not done(todo(), edit(todo(), content="Mine")).content_authored
+
+
 def test_a_claim_is_judged_anew_by_the_order_as_it_is_then() -> None:
     asked = OpenQuestion(question="Which?", round=1, of=3, timeout=300, deadline=after(300))
     at = todo(S.CLAIMED, question=asked, widen=2.0, inconclusive=2)

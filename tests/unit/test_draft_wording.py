@@ -119,7 +119,12 @@ def test_inputs_are_no_commands_and_an_expected_output_is_no_vacuity(check: Draf
     "check",
     [
         made(command="python check.py", control={"command": "false"}),
-        made("python_call", module="m", function="f", generate={"reference": "ref.py", "args": [{"integer": {}}]}),
+        made(
+            "python_call",
+            module="m",
+            function="f",
+            generate={"reference": "ref.py", "args": [{"integer": {"min": 0, "max": 9}}]},
+        ),
     ],
 )
 def test_a_draft_has_no_files_beside_the_order(check: DraftedCheck) -> None:
@@ -140,3 +145,6 @@ def test_a_command_is_taken_apart_where_the_shell_does() -> None:
     assert [program for program, _ in parts_in(command)] == ["cd", "run.sh", "tee", "bash", "curl", "test", "wget"]
     assert [program for program, _ in parts_in("echo 'an open quotation")] == ["echo"]
     assert list(parts_in("  ")) == []
+    document = "cat <<EOF > x.txt; wc -l x.txt\ncurl y\nEOF\nls"
+    assert [program for program, _ in parts_in(document)] == ["cat", "wc", "ls"]
+    assert [program for program, _ in parts_in("bash <<'EOF'\ncurl y\nEOF")] == ["bash", "curl"]

@@ -247,7 +247,7 @@ async def test_without_a_model_the_round_decides_by_what_there_is(house: House) 
 
 
 async def test_a_role_without_an_answer_leaves_the_round_without_drafts(house: House) -> None:
-    cases: list[tuple[dict[Role, list[PassResult | Exception]], str]] = [
+    cases: tuple[tuple[dict[Role, list[PassResult | Exception]], str], ...] = (
         ({"designer": [PassResult(outcome="inconclusive", why="no JSON")]}, "the designer has no answer: no JSON"),
         ({"designer": [designed()]}, "no model is configured for the strategist"),
         (
@@ -255,7 +255,7 @@ async def test_a_role_without_an_answer_leaves_the_round_without_drafts(house: H
             "the strategist has no answer: $5 are spent",
         ),
         ({"designer": [PassResult(outcome="timed_out")]}, "the designer has no answer: timed out"),
-    ]
+    )
     for number, (roles, why) in enumerate(cases):
         house.script.auditor.by_role = roles
         result = await decide(house, house.round(order_of(f"wo-role-{number}")))
