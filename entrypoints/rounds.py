@@ -23,6 +23,7 @@ from domain.roles.models import key_variables
 from entrypoints.client import RoundHandle, connect, follow, pollers, result_of, server_gone, start_round
 from entrypoints.host_state import UP_SECONDS, Files, ensure_up
 from entrypoints.names import host_id
+from entrypoints.role_models import roles_of
 from workflows.options import ROLES_QUEUE, SANDBOX_QUEUE, WORKFLOWS_QUEUE, workspace_queue
 
 GITHUB_TOKENS = ("COUNTERSIGN_GITHUB_TOKEN", "GITHUB_TOKEN")
@@ -110,7 +111,7 @@ async def verify(
     Raises `Unavailable` when it does not come back, or for what the round could not do.
     """
     needed = [*variables_of(work.order), *key_variables(settings.agents)]
-    server = await open_server(settings, needed, begun, roles=work.order.verification.asks_auditor)
+    server = await open_server(settings, needed, begun, roles=bool(roles_of(work.order)))
     request, _ = await start_round(server.client, trail, work.order, work.order_file, work.claim)
     started(request, server)
 

@@ -116,7 +116,10 @@ class Arguing:
                 "role": "judge",
                 "stage": "judgement",
                 "part": len(self._hearings),
-                "cases": tuple(GivenCase(side=side, said=self._cases[side].said) for side in sides),
+                "cases": tuple(
+                    GivenCase(side=side, said=self._cases[side].said, messages=self._cases[side].messages)
+                    for side in sides
+                ),
             }
         )
         result = await self._passes.ask(asked)

@@ -11,9 +11,9 @@ from rich.console import Console
 from domain.decision import Facts, Policy, Reason, decide
 from domain.report import Report, build
 from domain.roles.results import AuditRecord, PassResult, Provenance
-from domain.verdict import Audit, AuditorOutcome
+from domain.verdict import Audit, AuditorOutcome, Tiebreak, TiebreakOutcome
 from entrypoints.cli.evidence import _ids
-from entrypoints.cli.render import FOR_WANT_OF_A_WORD, next_step, show_report
+from entrypoints.cli.render import FOR_WANT_OF_A_RULING, FOR_WANT_OF_A_WORD, next_step, show_report
 from entrypoints.cli.render_audit import WORDS
 from tests.fakes.audits import LOOK, OPINION, assessment, audited, one_pass
 from tests.unit.test_audit_report import of
@@ -80,8 +80,10 @@ def test_where_only_a_word_is_missing_the_next_step_is_about_that(code: str) -> 
 
 def test_every_code_without_a_word_is_one_of_the_decision_s() -> None:
     audits = {outcome: Audit(outcome=outcome) for outcome in AuditorOutcome}
-    codes = {reason.code for audit in audits.values() for reason in decide(Facts(audit=audit), Policy()).reasons}
-    assert set(FOR_WANT_OF_A_WORD) <= codes
+    ruled = {outcome: Tiebreak(outcome=outcome) for outcome in TiebreakOutcome}
+    facts = [*(Facts(audit=audit) for audit in audits.values()), *(Facts(tiebreak=one) for one in ruled.values())]
+    codes = {reason.code for each in facts for reason in decide(each, Policy()).reasons}
+    assert set(FOR_WANT_OF_A_WORD) | set(FOR_WANT_OF_A_RULING) <= codes
 
 
 def test_where_nobody_judged_nothing_is_said_of_it() -> None:
