@@ -181,6 +181,13 @@ def test_criteria_join_whatever_the_order_looks_like_and_nothing_else_changes(na
     joined(name, [CHECK, READABLE])
 
 
+@pytest.mark.parametrize("name", ["nothing", "a list on a line", "JSON"])
+def test_every_text_that_yaml_could_take_for_something_else_stays_itself(name: str) -> None:
+    cases = [{"args": [text, {text: text}], "returns": text} for text in NASTY]
+    said = {"id": "AC-1", "type": "python_call", "params": {"module": "a", "function": "f", "cases": cases}}
+    joined(name, [PythonCall.model_validate_json(json.dumps(said))])
+
+
 @settings(max_examples=60, deadline=None)
 @given(name=st.sampled_from(["nothing", "a list in blocks", "a list on a line", "JSON"]), found=criteria())
 def test_whatever_joins_reads_back_exactly(name: str, found: list[Criterion]) -> None:
