@@ -38,7 +38,7 @@ def _script() -> str:
     requirements = [{"id": f"R{n}", "text": f"requirement {n}"} for n in range(1, len(IDS) + 1)]
     criteria = [{"id": id, "text": f"it does {id}", "requirements": [f"R{n}"]} for n, id in enumerate(IDS, 1)]
     bad = [_check(id, command) for id, (_, command) in BAD.items()]
-    answers = {
+    answers: dict[str, list[dict[str, Any]]] = {
         "design": [{"summary": "one line", "requirements": requirements, "criteria": criteria}],
         "strategy": [
             {"checks": [_check("AC-1", GOOD), *bad]},
