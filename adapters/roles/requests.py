@@ -214,7 +214,8 @@ class RoleModel(Model[Any]):
     @asynccontextmanager
     async def _speaker(self, model: Known, seconds: float) -> AsyncIterator[Model[Any]]:
         if (script := model.played()) is not None:
-            yield playing(model.name, script, self._means.request.role, self._means.request.stage)
+            of = self._means.request
+            yield playing(model.name, script, of.role, of.stage, of.part)
             return
         async with speaking(model, seconds, self._means.environment) as speaker:
             yield speaker

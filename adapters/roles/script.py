@@ -35,10 +35,14 @@ class Use(Part):
 
 
 class Turn(Part):
-    """One turn of a model: what it says, which is exactly one of the last five. Without a role or stage it is any's."""
+    """One turn of a model: what it says, which is exactly one of the last five. Without a role or stage it is any's.
+
+    `part`: which pass of the stage it is of, from 0: the judge's second hearing, the strategist's second plan are 1.
+    """
 
     role: Role | None = None
     stage: Stage | None = None
+    part: Annotated[int, Field(ge=0)] | None = None
     tool: Use | None = None
     tools: Annotated[list[Use], Field(min_length=1)] | None = None
     answer: dict[str, JsonValue] | None = None
@@ -63,9 +67,14 @@ class Script(Part):
 
     turns: Annotated[list[Turn], Field(min_length=1)]
 
-    def turn(self, role: Role, stage: Stage, answered: int) -> Turn | None:
-        """What follows so many answers of a conversation; the last turn repeats. None without any of that stage."""
-        own = [turn for turn in self.turns if _is(turn.role, role) and _is(turn.stage, stage)]
+    def turn(self, role: Role, stage: Stage, answered: int, part: int = 0) -> Turn | None:
+        """What follows so many answers of a conversation; the last turn repeats. None without any of that stage.
+
+        Turns of just this part stand for those that name none.
+        """
+        all_parts = [turn for turn in self.turns if _is(turn.role, role) and _is(turn.stage, stage)]
+        of_part = [turn for turn in all_parts if turn.part == part]
+        own = of_part or [turn for turn in all_parts if turn.part is None]
         return own[min(answered, len(own) - 1)] if own else None
 
 

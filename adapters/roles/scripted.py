@@ -30,12 +30,12 @@ EVIDENCE = "evidence: "
 _BLOCK = re.compile(r"^<data id=([0-9a-f]+) what=\w+>\n(.*?)\n</data id=\1>$", re.DOTALL | re.MULTILINE)
 
 
-def playing(name: str, script: Script, role: Role, stage: Stage) -> FunctionModel:
-    """The model that plays `script` in a stage of a role. Asked for one without a turn, it raises `Malformed`."""
+def playing(name: str, script: Script, role: Role, stage: Stage, part: int = 0) -> FunctionModel:
+    """The model that plays `script` in a pass of a role. Asked for one without a turn, it raises `Malformed`."""
 
     async def play(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         answered = sum(1 for message in messages if isinstance(message, ModelResponse))
-        turn = script.turn(role, stage, answered)
+        turn = script.turn(role, stage, answered, part)
         if turn is None:
             raise refusal(script_of(name) or name, f"has no turn of {role}, {stage}", CONTENT)
         if turn.fault is not None:

@@ -68,6 +68,13 @@ def test_turns_are_played_in_order_and_the_last_repeats(tmp_path: Path) -> None:
     assert other.turn("auditor", "informed", 0) is None
 
 
+def test_a_turn_of_one_pass_stands_for_those_of_any(tmp_path: Path) -> None:
+    turns = "[{role: judge, text: a}, {role: judge, part: 1, text: b}, {role: judge, text: c}]"
+    played = read_script(script(tmp_path, turns))
+    said = [[played.turn("judge", "judgement", answered, part) for answered in range(3)] for part in range(3)]
+    assert [[turn.text for turn in row if turn] for row in said] == [["a", "c", "c"], ["b", "b", "b"], ["a", "c", "c"]]
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
