@@ -11,7 +11,7 @@ from domain.report import Report
 from entrypoints.cli.drawing import mermaid, svg
 from entrypoints.cli.graph import boxes_of_round
 from workflows.dag import in_order
-from workflows.verification import NODES
+from workflows.nodes import NODES
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = re.compile(r"```mermaid\n.*?```", re.DOTALL)

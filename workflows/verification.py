@@ -1,6 +1,6 @@
 """One round: a claim's tree is frozen, checked and decided on. The rules are `domain`'s; here is what waits for what.
 
-Source: DESIGN 4. The nodes are data (`NODES`): the workflow runs that table and `countersign graph` draws it.
+Source: DESIGN 4. The nodes are data (`nodes`): the workflow runs that table and `countersign graph` draws it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ with workflow.unsafe.imports_passed_through():
         RoundResult,
     )
     from domain.notices import notices_of, notices_on_disputes, notices_on_programs
-    from domain.order import Order
     from domain.read_model import RoundView, standing
     from domain.roles import course
     from domain.status import AFTER_A_ROUND, ReviewStatus, RoundStatus, TodoStatus
@@ -53,39 +52,12 @@ with workflow.unsafe.imports_passed_through():
     from workflows.drafting import Drafting
     from workflows.environment import Environment
     from workflows.items import ItemRuns
+    from workflows.nodes import nodes_of
     from workflows.passes import Passes
     from workflows.probe import Probe
     from workflows.telemetry import round_ended
     from workflows.trail import RoundTrail
     from workflows.trees import Freezing, Trees
-
-NODES = (
-    Node("snapshot", (), "freeze the work and its base"),
-    Node("environment", (), "make the image ready"),
-    Node("scope", ("snapshot",), "sort the changes: taken, restored, refused"),
-    Node("setup", ("snapshot", "environment"), "install what the base asks for"),
-    Node("designer", ("scope", "setup"), "a specification, where nothing says what to check"),
-    Node("strategist", ("designer",), "checks for it, linted on the base"),
-    Node("criteria", ("strategist",), "acceptance criteria"),
-    Node("checks", ("scope", "setup"), "checks in containers"),
-    Node("base", ("criteria", "checks"), "what failed, once more on the base"),
-    Node("probe", ("base",), "do the checks test the change?"),
-    Node("auditor", ("probe",), "the auditor's word, where one is asked"),
-    Node("advocate", ("auditor",), "the case for PASS, where a criterion is disputed"),
-    Node("critic", ("auditor",), "the case for FAIL"),
-    Node("judge", ("advocate", "critic"), "a ruling after both"),
-    Node("decide", ("judge",), "the verdict"),
-)
-"""A round, as a table."""
-
-
-def nodes_of(order: Order) -> tuple[Node, ...]:
-    """The table for one order: in sequence the checks also wait for the criteria."""
-    if order.verification.mode == "parallel":
-        return NODES
-    return tuple(
-        Node(node.name, (*node.needs, "criteria"), node.title) if node.name == "checks" else node for node in NODES
-    )
 
 
 @workflow.defn(name="VerificationWorkflow")

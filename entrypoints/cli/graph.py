@@ -19,7 +19,7 @@ from entrypoints.cli.drawing import Box
 from entrypoints.cli.planning import load
 from entrypoints.imports import without_collecting
 from workflows.dag import Node, in_order
-from workflows.verification import nodes_of
+from workflows.nodes import nodes_of
 
 Format = Literal["mermaid", "svg"]
 

@@ -11,7 +11,7 @@ from domain.base import canonical_json
 from domain.order import Order
 from workflows import dag
 from workflows.dag import Node, in_order
-from workflows.verification import NODES, nodes_of
+from workflows.nodes import NODES, nodes_of
 
 DIAMOND = (
     Node("end", ("left", "right"), ""),
