@@ -55,10 +55,10 @@ def sent(provider: Provider) -> Iterator[list[Received]]:
 
 
 def order(project: Project, name: str, pattern: str = "after", **fields: Any) -> str:
-    """One criterion that a program can tell, and one that only a judge can."""
+    """One criterion that a program can tell, and one that only a judge can; nobody argues about it."""
     line = {"id": "AC-1", "type": "file_contains", "params": {"path": "a.txt", "pattern": pattern}}
     reads = {"id": "AC-2", "type": "subjective", "description": "reads well"}
-    return project.order(id=name, acceptance_criteria=[line, reads], **fields)
+    return project.order(id=name, acceptance_criteria=[line, reads], verification={"adversarial": "never"}, **fields)
 
 
 def verified(project: Project, *arguments: str) -> tuple[int, dict[str, Any]]:

@@ -50,7 +50,12 @@ def audited(tmp_path_factory: pytest.TempPathFactory, provider: Provider) -> Ite
         {"id": "killed", "content": "Write it again"},
         {"id": "silent", "content": "Write it and say nothing", "safeguards": {"follow_up_timeout": 1}},
     ]
-    defaults = {"workspace": "work", "base": "base", "acceptance_criteria": CRITERIA}
+    defaults = {
+        "workspace": "work",
+        "base": "base",
+        "acceptance_criteria": CRITERIA,
+        "verification": {"adversarial": "never"},
+    }
     session = {"id": "talk", "defaults": defaults, "todos": todos}
     (made.root / "talk.yaml").write_text(yaml.safe_dump(session))
     made.answer("session", "create", "talk.yaml", "--json")

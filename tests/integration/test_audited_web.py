@@ -33,7 +33,8 @@ async def test_a_page_is_looked_at_and_nothing_off_the_list_is_reached(project: 
             )
             provider.answers(audits([looks, leaves, look], [approve]))
             lines = [{"id": f"AC-{number}", "type": "subjective", "description": "reads well"} for number in (1, 2)]
-            check = {"verification": {"checks": [{"name": "there", "command": "test -f a.txt"}]}}
+            checks = [{"name": "there", "command": "test -f a.txt"}]
+            check = {"verification": {"checks": checks, "adversarial": "never"}}
             order = project.order(id="wo-web", acceptance_criteria=lines, **check)
             result = await asyncio.to_thread(project.run, "verify", order, "--json")
         assert result.returncode == 0, result.stderr + result.stdout
