@@ -107,16 +107,25 @@ def refused(*tools: str) -> tuple[RefusedCall, ...]:
 class Sayings:
     """What the auditor's passes come to, one after the other, and each other role's; afterwards no model is configured.
 
-    `asked`: what each of the auditor's was told, `others_asked` each other's. `seconds`: how long each takes of the
-    worker's own time.
+    `told`: what every pass was told, in the order in which they began. `seconds`: how long each takes of the worker's
+    own time.
     """
 
     passes: list[PassResult | Exception] = field(default_factory=list)
     by_role: dict[Role, list[PassResult | Exception]] = field(default_factory=dict)
-    asked: list[PassInput] = field(default_factory=list)
-    others_asked: list[PassInput] = field(default_factory=list)
+    told: list[PassInput] = field(default_factory=list)
     seconds: float = 0.0
     cancelled: int = 0
+
+    @property
+    def asked(self) -> list[PassInput]:
+        """What each of the auditor's was told."""
+        return [asked for asked in self.told if asked.role == "auditor"]
+
+    @property
+    def others_asked(self) -> list[PassInput]:
+        """What each other role's was told."""
+        return [asked for asked in self.told if asked.role != "auditor"]
 
 
 class ScriptedRole:
@@ -130,7 +139,7 @@ class ScriptedRole:
     async def run(self, request: PassInput, progress: Progress, used: float) -> PassResult:
         """The next saying."""
         said = self._sayings
-        (said.asked if request.role == "auditor" else said.others_asked).append(request)
+        said.told.append(request)
         passes = said.passes if request.role == "auditor" else said.by_role.get(request.role, [])
         try:
             await asyncio.sleep(said.seconds)

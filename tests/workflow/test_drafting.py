@@ -85,7 +85,7 @@ def rows(house: House, action: str) -> list[dict[str, Any]]:
 
 
 def asked(house: House) -> list[str]:
-    return [one.role for one in house.script.auditor.asked]
+    return [one.role for one in house.script.auditor.told]
 
 
 async def test_a_content_only_order_gets_a_specification_and_checks_that_run(house: House) -> None:
@@ -118,7 +118,7 @@ async def test_a_content_only_order_gets_a_specification_and_checks_that_run(hou
 async def test_nothing_of_the_work_is_in_a_packet_or_a_lint(house: House) -> None:
     scripted(house, planned(shell("AC-1", "true")), planned(*GOOD))
     await decide(house, house.round(order_of("wo-blind-draft")))
-    told = [one.model_dump_json() for one in house.script.auditor.asked if one.role in ("designer", "strategist")]
+    told = [one.model_dump_json() for one in house.script.auditor.told if one.role in ("designer", "strategist")]
     told += [item.model_dump_json() + context.model_dump_json() for item, context in house.script.linted]
     assert len(told) == 3 + 6, "the base has three runs of AC-1's second check, an empty tree as many"
     assert not [text for text in told for digest in HEAD_DIGESTS if digest in text]
@@ -158,7 +158,7 @@ async def test_what_may_not_count_is_rejected_by_name_and_goes_back_once(house: 
         ("AC-4", "curl -sf https://service.invalid/health", False),
         ("AC-4", "curl -sf https://service.invalid/health", True),
     ]
-    _, _, second, *_ = house.script.auditor.asked
+    _, _, second, *_ = house.script.auditor.told
     assert (second.role, second.part, second.rejected) == ("strategist", 1, draft.returned)
     assert (second.messages, second.specification) == ("", draft.specification)
     kinds = {c.id: c.type for c in record_of(house).order.acceptance_criteria}
@@ -190,10 +190,10 @@ async def test_the_next_attempt_is_checked_by_the_same_checks(house: House) -> N
     order = order_of("wo-remembered")
     await decide(house, house.round(order))
     first = draft_of(house)
-    before, linted = len(house.script.auditor.asked), len(house.script.linted)
+    before, linted = len(house.script.auditor.told), len(house.script.linted)
     await decide(house, house.round(order, attempt=2))
     second = draft_of(house)
-    assert [one.role for one in house.script.auditor.asked[before:]] == ["auditor"]
+    assert [one.role for one in house.script.auditor.told[before:]] == ["auditor"]
     assert len(house.script.linted) == linted
     assert (second.criteria, second.specification) == (first.criteria, first.specification)
     assert (second.remembered, second.passes, second.seconds) == (True, (), 0.0)
@@ -306,7 +306,7 @@ async def test_ids_that_the_order_has_stay_its_own(house: House) -> None:
     criteria = record_of(house).order.acceptance_criteria
     assert [(c.id, c.description) for c in criteria][:2] == [("AC-1", "it is elegant"), ("AC-5", "is_prime(7) is true")]
     assert isinstance(criteria[0], Subjective)
-    (_, strategist, *_) = house.script.auditor.asked
+    (_, strategist, *_) = house.script.auditor.told
     given = Specification.model_validate_json(house.store.get(strategist.specification))
     assert [c.id for c in given.criteria] == ["AC-5", "AC-2", "AC-3", "AC-4"]
 
