@@ -19,7 +19,7 @@ from domain.verdict import AuditorOutcome
 DIFF_LINES = 500
 DIFF_CHARACTERS = 131_072
 OF_THE_WHOLE_ROUND = ("scope_violation", "workspace_refused", "change_not_tested")
-FROM_THE_AUDITOR = ("verifier_unavailable", "uncited_approval")
+FROM_THE_AUDITOR = ("verifier_unavailable", "uncited_approval", "judge_unavailable")
 LABELS = {
     **{f"auditor_{outcome}": "the auditor: " for outcome in AuditorOutcome},
     "judge_failed": "the judge: ",

@@ -33,7 +33,7 @@ from domain.rejudge import (
 )
 from domain.rejudge import of_rows as drift_of_rows
 from domain.rejudge_dispute import judgements_in, of_dispute
-from domain.roles.argued import Judgement
+from domain.roles.argued import Case, Judgement
 from domain.suite.scripts import scripts_of
 from entrypoints import exporting
 
@@ -188,10 +188,12 @@ class Rejudging:
                 digest: Judgement.model_validate_json(self._store.get(digest))
                 for digest in judgements_in(record.dispute)
             }
+            for side in (record.dispute.advocate, record.dispute.critic):
+                if side is not None and side.said:
+                    Case.model_validate_json(self._store.get(side.said))
         except ValidationError as error:
-            self._damaged["dispute"] = (
-                f"what is stored as a judgement is none: {error.error_count()} faults in its form"
-            )
+            what = "an argument" if error.title == Case.__name__ else "a judgement"
+            self._damaged["dispute"] = f"what is stored as {what} is none: {error.error_count()} faults in its form"
             return
         self._drift += of_dispute(record, said)
 

@@ -161,7 +161,9 @@ def test_what_the_judge_rules_is_told_as_the_judges() -> None:
     ruled = Reason(code="judge_failed", text="AC-4: it raises")
     advice = Reason(code="advised_against", text="AC-8: long lines")
     decision = CHANGES.model_copy(update={"reasons": (*CHANGES.reasons, ruled, advice)})
-    assert context(decision=decision).verifier_feedback == "the judge: AC-4: it raises"
+    assert context(decision=decision).verifier_feedback == (
+        "the judge: AC-4: it raises\nthe judge, as advice: AC-8: long lines"
+    )
     assert is_objection("judge_failed")
     assert not is_objection("advised_against"), "it holds nothing back, so nobody overrides it"
     assert "judge_unavailable" in FROM_THE_AUDITOR, "none of the work's doing"

@@ -42,6 +42,10 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
+def case(side: str) -> bytes:
+    return canonical_json({"arguments": [{"criterion": "reads", "argument": f"the {side}'s", "quotes": [QUOTE]}]})
+
+
 def judgement(verdict: str) -> bytes:
     ruling = {"criterion": "reads", "verdict": verdict, "confidence": 0.9, "reasoning": "why", "quotes": [QUOTE]}
     return canonical_json({"rulings": [ruling]})
@@ -51,9 +55,7 @@ async def disputed(world: World, verdict: Any = "PASS") -> RoundRecord:
     """A round whose judge ruled, with everything stored that it names; the report is that of before the dispute."""
     record = await world.verify(world.order(**ORDER), roles=SaidRoles(world.store))
     messages = world.store.put(b"[]")
-    cases = {
-        side: PassResult(outcome="answered", said=world.store.put(side.encode())) for side in ("advocate", "critic")
-    }
+    cases = {side: PassResult(outcome="answered", said=world.store.put(case(side))) for side in ("advocate", "critic")}
     ruled = Ruled(criterion="reads", verdict=verdict, confidence=0.9, reasoning="why", evidence=(QUOTE["evidence_id"],))
     said = world.store.put(judgement(verdict))
     heard = Hearing(
@@ -158,6 +160,11 @@ async def test_a_round_is_judged_again_with_its_dispute(world: World, monkeypatc
     assert [drift.field for drift in found.drift if drift.where == "dispute"] == ["judgement/0.rulings[0][1]"]
     stored[said] = b'{"rulings": 1}'
     assert set((await Rejudging(world.store, rows, verdict).run()).damaged) == {"dispute"}
+    del stored[said]
+    assert record.dispute.advocate is not None
+    stored[record.dispute.advocate.said] = b"it is met"
+    damaged = (await Rejudging(world.store, rows, verdict).run()).damaged
+    assert damaged == {"dispute": "what is stored as an argument is none: 1 faults in its form"}
 
 
 def test_what_an_older_version_did_not_record_of_an_audit_is_no_drift() -> None:
