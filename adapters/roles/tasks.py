@@ -5,6 +5,7 @@ One class a stage; `runtime` has the table of them. It knows no library of model
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
@@ -27,7 +28,7 @@ from domain.tree import Manifest
 Answer = FirstLook | Opinion | Question | Case | Judgement | Specification | TestPlan
 
 
-class Task:
+class Task(ABC):
     """A stage, of one pass. `answers`: the shapes that it may answer in."""
 
     answers: ClassVar[tuple[type[Answer], ...]]
@@ -35,17 +36,17 @@ class Task:
     def __init__(self, store: EvidenceStore, request: PassInput, earlier: Earlier) -> None:
         self.store, self.request, self.earlier = store, request, earlier
 
+    @abstractmethod
     def packet(self) -> Packet:
         """What the model is shown. It is asked for once, before any answer. Raises `Unavailable`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def faults(self, answer: Answer, pieces: Pieces) -> tuple[str, ...]:
         """Why `answer` may not stand; `pieces` is all that was shown, tools' answers among them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def filled(self, answer: Answer, pieces: Pieces) -> dict[str, Any]:
         """The fields of `PassResult` that an answer that stands fills."""
-        raise NotImplementedError
 
     @property
     def disputed(self) -> Sequence[str]:
