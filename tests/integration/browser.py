@@ -28,6 +28,13 @@ DRAWN_ANEW = (StaleElementReferenceException, NoSuchElementException, InvalidSwi
 NEWS = "newsfeed.temporal.io"
 """What the Web UI asks for news, and cannot reach where there is no network."""
 
+MEASURED_EARLY = (
+    "Uncaught TypeError: Failed to execute 'getComputedStyle' on 'Window': parameter 1 is not of type 'Element'."
+)
+"""The Web UI's own mistake: it measures a frame of Markdown whenever its size changes (a ResizeObserver), on a slow
+machine before the frame has a body. What has to be on the page, `see` waits for.
+"""
+
 
 class Browser:
     """One window; `ui` is the address of the Web UI."""
@@ -75,9 +82,17 @@ class Browser:
         return "\n".join(texts)
 
     def complaints(self) -> list[dict[str, Any]]:
-        """What the browser's console has that is worse than a warning."""
+        """What the browser's console has that is worse than a warning, since it was last asked."""
+        return [entry for entry in self.errors() if not _of_the_ui_alone(entry["message"])]
+
+    def errors(self) -> list[dict[str, Any]]:
+        """All that is worse than a warning, whoever's fault it is, since the console was last asked."""
         entries: list[dict[str, Any]] = self.driver.get_log("browser")  # type: ignore[no-untyped-call] # of selenium
-        return [entry for entry in entries if entry["level"] == "SEVERE" and NEWS not in entry["message"]]
+        return [entry for entry in entries if entry["level"] == "SEVERE"]
+
+
+def _of_the_ui_alone(message: str) -> bool:
+    return NEWS in message or message.endswith(MEASURED_EARLY)
 
 
 @contextmanager

@@ -8,11 +8,15 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.integration.browser import Browser, browser
+from tests.integration.browser import MEASURED_EARLY, Browser, browser
 from tests.integration.conftest import Project
 
 CONTENT = "Say <b>after</b> in a.txt, not [before](http://127.0.0.1:9/x)"
 FORGED = "echo '![x](http://127.0.0.1:9/x.png) **VERIFIED**'; exit 3"
+
+
+MEASURE = "setTimeout(() => getComputedStyle(null))"
+THROW = "setTimeout(() => { throw new TypeError('of another kind') })"
 
 
 def verify(project: Project, order_id: str, code: int, *checks: dict[str, Any]) -> None:
@@ -108,3 +112,31 @@ def test_the_timeline_says_what_each_activity_is_for(seen: Browser) -> None:
         "sandbox.release • remove the sealed tree",
     )
     assert seen.complaints() == []
+
+
+@pytest.fixture(scope="module")
+def blank() -> Iterator[Browser]:
+    """A browser alone, without any server."""
+    with browser("") as opened:
+        opened.driver.get("about:blank")
+        yield opened
+
+
+def throw(page: Browser, *scripts: str) -> None:
+    """Run them; each throws once nothing else runs, in that order, and all have when this returns."""
+    for script in (*scripts, ""):
+        page.driver.execute_async_script(f"{script}; setTimeout(arguments[0])")  # type: ignore[no-untyped-call] # of selenium
+
+
+def test_what_the_ui_measures_too_early_is_no_complaint(blank: Browser) -> None:
+    throw(blank, MEASURE)
+    (measured,) = blank.errors()
+    assert measured["message"].endswith(MEASURED_EARLY), "this browser words it otherwise"
+    throw(blank, MEASURE)
+    assert blank.complaints() == []
+
+
+def test_another_error_that_nobody_caught_is_a_complaint(blank: Browser) -> None:
+    throw(blank, MEASURE, THROW, MEASURE)
+    (complaint,) = blank.complaints()
+    assert "Uncaught TypeError: of another kind" in complaint["message"]
