@@ -31,10 +31,12 @@ def test_a_session_is_created_once_and_read_without_a_workflow(shared: Project) 
     file = session_file(shared, "made", {"id": "whole", "content": "All of it", "subtasks": [part]})
     (root,) = shared.answer("session", "create", file, "--json")["todos"]
     assert (root["todo"], [below["todo"] for below in root["subtasks"]]) == ("whole", ["part"])
-    again = shared.run("session", "create", file, "--as", "worker:eve", "--json")
-    assert (again.returncode, code_of(again)) == (1, "session_exists")
-    (refused,) = shared.answer("log", "show", "--session", "made", "--action", "refused", "--json")
-    assert (refused["payload"]["code"], refused["actor"]["role"]) == ("replace_forbidden", "worker")
+    for party in ("worker:eve", "human:ann"):
+        again = shared.run("session", "create", file, "--as", party, "--json")
+        assert (again.returncode, code_of(again)) == (1, "session_exists")
+    refused = shared.answer("log", "show", "--session", "made", "--action", "refused", "--json")
+    told = [(row["payload"]["code"], row["actor"]["role"]) for row in refused]
+    assert told == [("replace_forbidden", "worker"), ("replace_forbidden", "unattributed")]
     assert shared.run("session", "show", "nobody").returncode == 5
 
 
