@@ -7,6 +7,7 @@ import asyncio
 from temporalio import activity
 
 from activities.boundary import beating, speaks_temporal
+from domain.fix_messages import Applied, ApplyInput
 from domain.messages import FreezeInput, Frozen, FrozenBase, ProbeInput, ProbeTrees, ScopeInput, ScopeResult
 from domain.ports import Snapshots
 
@@ -44,3 +45,10 @@ class SnapshotActivities:
         """The trees on which a required check has to fail, if the checks test the change."""
         async with beating():
             return await asyncio.to_thread(self._snapshots.probe, request)
+
+    @activity.defn(name="snapshot.apply")
+    @speaks_temporal
+    async def apply(self, request: ApplyInput) -> Applied:
+        """A verified repair into the workspace, where that has not changed since."""
+        async with beating() as say:
+            return await asyncio.to_thread(self._snapshots.apply, request, say)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from domain import event_payloads as p
+from domain import fix_payloads as f
 from domain import round_payloads as r
 from domain.events import Action, Role, TrailEntry
 from domain.status import ReviewStatus, SessionStatus, TodoStatus
@@ -198,6 +199,32 @@ KINDS: dict[Action, Kind] = {
     ),
     "verification_cancelled": Kind(
         "A round ended without a verdict", ("system",), p.Reason, "VERIFY_CANCEL", ("reason",)
+    ),
+    "fix_loop_started": Kind(
+        "A fix loop begins", ("system",), f.FixLoopStarted, "FIX_START", ("attempt", "loops", "max_loops")
+    ),
+    "fix_iteration_started": Kind(
+        "A repair begins", ("system",), f.FixIterationStarted, "FIX_LOOP", ("loop", "of", "attempt", "estimate_usd")
+    ),
+    "fix_iteration_completed": Kind(
+        "A repair was verified, or was none",
+        ("system",),
+        f.FixIterationCompleted,
+        "FIX_LOOP_END",
+        ("loop", "of", "answer", "attempt", "confidence", "why"),
+    ),
+    "patch_applied": Kind(
+        "A verified repair is in the workspace", ("system",), f.PatchPlaced, "PATCH_APPLY", ("paths",)
+    ),
+    "patch_offered": Kind(
+        "A verified repair is left to a person", ("system",), f.PatchPlaced, "PATCH_OFFER", ("paths", "reason")
+    ),
+    "fix_loop_ended": Kind(
+        "A fix loop has ended",
+        ("system",),
+        f.FixLoopEnded,
+        "FIX_END",
+        ("ending", "trigger", "loops", "max_loops", "last_verdict", "reason"),
     ),
     "evidence_pruned": Kind(
         "Old evidence was removed",

@@ -69,6 +69,12 @@ Action = Literal[
     "retry_context_assembled",
     "audit_completed",
     "verification_cancelled",
+    "fix_loop_started",
+    "fix_iteration_started",
+    "fix_iteration_completed",
+    "patch_applied",
+    "patch_offered",
+    "fix_loop_ended",
     "evidence_pruned",
 ]
 

@@ -9,6 +9,7 @@ from domain.base import Message
 from domain.checks import CheckResult, Item
 from domain.claims.claim import Claim, Contradiction
 from domain.claims.minted import MintedEvidence
+from domain.confidence import Confidence
 from domain.decision import Decision
 from domain.drafts.record import DraftRecord
 from domain.events import Actor, TrailEntry
@@ -91,7 +92,8 @@ class RoundInput(Message):
     `frozen`: the trees that the claim is about, if they are frozen already. `inconclusive`: rounds of the same claim
     before it that learned nothing. `authored`: criteria that an agent wrote, which no gate is made of alone. `widen`:
     what the limits of checks and criteria are multiplied by. `content_authored`: an agent wrote the content, so what is
-    drafted from it is no gate.
+    drafted from it is no gate. `loop`: which iteration of the fix loop made the work, 0 for a worker's; then nobody is
+    there to answer questions, and `roles_used` seconds of the roles' time are gone before the round begins.
     """
 
     session: str
@@ -111,6 +113,8 @@ class RoundInput(Message):
     authored: frozenset[str] = frozenset()
     widen: float = 1.0
     content_authored: bool = False
+    loop: int = 0
+    roles_used: float = 0.0
 
     @property
     def workflow_id(self) -> str:
@@ -377,7 +381,8 @@ class RoundResult(Message):
 
     `retry_context` names the blob of what the next attempt is told, empty where there is none. `not_passed`: names of
     the required checks and criteria that did not pass, in order; `passed`: the work could be looked at, and there are
-    none of those. `timed_out`: something ran out of its time.
+    none of those. `timed_out`: something ran out of its time. Where the order has the fix loop: `confidence`, and
+    `frozen` and `scope` where there is a tree to repair; `fix` is the id of the loop that a standalone round began.
     """
 
     decision: Decision
@@ -386,3 +391,7 @@ class RoundResult(Message):
     not_passed: tuple[str, ...] = ()
     passed: bool = False
     timed_out: bool = False
+    confidence: Confidence | None = None
+    frozen: Frozen | None = None
+    scope: ScopeResult | None = None
+    fix: str = ""

@@ -28,7 +28,6 @@ from domain.fields import (
     Size,
     VariableName,
     bytes_between,
-    not_yet,
     quoted,
     wrong,
 )
@@ -240,7 +239,7 @@ class OverridePolicy(Part):
 class FixLoop(Part):
     """The loop of verify and repair. Source: seed `fix loop`."""
 
-    enabled: Annotated[bool, AfterValidator(not_yet)] = False
+    enabled: bool = False
     max_loops: int = Field(default=3, ge=1)
     max_cost_usd: float = Field(default=5.0, ge=0)
 

@@ -12,6 +12,7 @@ from domain.base import Message
 from domain.brief import Brief
 from domain.checks import BaseOutcome, Item, Observation, Outcome
 from domain.events import RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
+from domain.fix_messages import Applied, ApplyInput
 from domain.life import TodoInput, WorkInput, WorkResult
 from domain.messages import (
     FreezeInput,
@@ -141,6 +142,10 @@ class Snapshots(Protocol):
 
     def probe(self, request: ProbeInput) -> ProbeTrees:
         """The trees on which a required check has to fail, if the checks test the change."""
+        ...
+
+    def apply(self, request: ApplyInput, progress: Progress) -> Applied:
+        """Write a repair into the workspace, unless that has changed since; again, it finds it written."""
         ...
 
 

@@ -22,6 +22,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 from activities.checks import CheckActivities
 from activities.claims import ClaimActivities
 from activities.drafts import DraftActivities
+from activities.fixes import FixActivities
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
@@ -40,7 +41,7 @@ from adapters.snapshot.snapshots import FileSnapshots
 from adapters.todos.temporal import TemporalTodos
 from adapters.workers.commands import CommandWorkers
 from domain.errors import Unavailable
-from domain.ports import EvidenceStore
+from domain.ports import EvidenceStore, Ledger
 from entrypoints.agents import build_workers
 from entrypoints.ended_rounds import release_ended
 from entrypoints.engine_watch import EngineWatch
@@ -50,7 +51,8 @@ from entrypoints.names import former_hosts, host_id
 from entrypoints.observers import Observer, begin_at_zero, count_open_rounds
 from entrypoints.roles import ConfiguredRoles
 from entrypoints.slots import slots
-from entrypoints.stores import build_evidence, build_trail
+from entrypoints.stores import build_evidence, build_ledger, build_trail
+from workflows.fix_loop import FixLoopWorkflow
 from workflows.options import ROLES_QUEUE, SANDBOX_QUEUE, WORKFLOWS_QUEUE, agents_queue, workspace_queue
 from workflows.pinned import PinnedVerificationWorkflow
 from workflows.session.starting import attributes_of, title_of, turn_of
@@ -66,8 +68,8 @@ SPARE_THREADS = 32
 STICKY = timedelta(seconds=1.5)
 """How long a task waits for a worker that has died before another may have it."""
 
-WORKFLOWS = (SessionWorkflow, TodoWorkflow, VerificationWorkflow)
-VERSIONED = (SessionWorkflow, TodoWorkflow, PinnedVerificationWorkflow)
+WORKFLOWS = (SessionWorkflow, TodoWorkflow, VerificationWorkflow, FixLoopWorkflow)
+VERSIONED = (SessionWorkflow, TodoWorkflow, PinnedVerificationWorkflow, FixLoopWorkflow)
 
 NOTICED = timedelta(seconds=2)
 """How long an activity that is to end does not know it: it hears that with a heartbeat."""
@@ -90,6 +92,7 @@ class Adapters:
     workers: CommandWorkers
     todos: TemporalTodos
     roles: ConfiguredRoles
+    ledger: Ledger
 
 
 def workflow_runner() -> WorkflowRunner:
@@ -129,6 +132,7 @@ def build_adapters(settings: Settings, client: Client) -> Adapters:
         workers=build_workers(settings, evidence, client.service_client.config.target_host),
         todos=TemporalTodos(client, WORKFLOWS_QUEUE, attributes_of, title_of, turn_of),
         roles=ConfiguredRoles(settings, evidence),
+        ledger=build_ledger(settings),
     )
 
 
@@ -197,6 +201,7 @@ def _worker(
     snapshot = SnapshotActivities(adapters.snapshots)
     claims = ClaimActivities(adapters.evidence)
     drafts = DraftActivities(adapters.evidence)
+    fixes = FixActivities(adapters.evidence, adapters.ledger)
     todos = TodoActivities(adapters.evidence, adapters.todos)
     activities: dict[QueueName, list[Callable[..., Any]]] = {
         "workflows": [
@@ -206,13 +211,15 @@ def _worker(
             claims.compare,
             drafts.find,
             drafts.keep,
+            fixes.spent,
+            fixes.file,
             todos.plan,
             todos.start,
             todos.tell,
             snapshot.assess,
             snapshot.probe,
         ],
-        "workspace": [snapshot.freeze, snapshot.freeze_base],
+        "workspace": [snapshot.freeze, snapshot.freeze_base, snapshot.apply],
         "sandbox": [sandbox.prepare, sandbox.setup, sandbox.release, checks.run, checks.run_on_base],
         "agents": [WorkActivities(adapters.workers, adapters.evidence).run],
         "roles": [RoleActivities(adapters.roles).run],

@@ -27,6 +27,7 @@ from adapters.snapshot.revision import read_revision
 from adapters.snapshot.rules import rules_of
 from adapters.snapshot.trusted import DROPPED, trusted
 from domain.errors import Cause, Unavailable, WorkspaceRefused
+from domain.fix_messages import Applied, ApplyInput
 from domain.messages import (
     SHOWN,
     FreezeInput,
@@ -145,6 +146,10 @@ class FileSnapshots:
     def probe(self, request: ProbeInput) -> ProbeTrees:
         """The trees on which a required check has to fail. Raises `Unavailable` (store_unavailable, disk_full)."""
         return probe_trees(request, self._store)
+
+    def apply(self, request: ApplyInput, progress: Progress) -> Applied:
+        """Write the repair. TODO(interface)."""
+        raise NotImplementedError
 
     def _keep(self, manifest: Manifest) -> str:
         return self._keep_bytes(manifest.encode())

@@ -78,6 +78,7 @@ class Agents(Part):
     advocate: RoleTable = RoleTable()
     critic: RoleTable = RoleTable()
     judge: RoleTable = RoleTable()
+    fix_builder: RoleTable = RoleTable()
     web: WebTable = WebTable()
 
     def of(self, role: Role) -> RoleTable:

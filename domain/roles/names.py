@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-Role = Literal["designer", "strategist", "auditor", "advocate", "critic", "judge"]
-Stage = Literal["design", "strategy", "blind", "informed", "argument", "judgement"]
+Role = Literal["designer", "strategist", "auditor", "advocate", "critic", "judge", "fix_builder"]
+Stage = Literal["design", "strategy", "blind", "informed", "argument", "judgement", "fix"]
 Side = Literal["advocate", "critic"]
 
 STAGES: Mapping[Role, tuple[Stage, ...]] = {
@@ -16,4 +16,5 @@ STAGES: Mapping[Role, tuple[Stage, ...]] = {
     "advocate": ("argument",),
     "critic": ("argument",),
     "judge": ("judgement",),
+    "fix_builder": ("fix",),
 }

@@ -41,6 +41,24 @@ class Assessed(Message):
     evidence: str = ""
 
 
+class Fixed(Message):
+    """What a fix builder came to. Seed `fix loop` 1: `APPLIED:n`, `PARTIAL:n/m`, `COULD_NOT_APPLY: reason` is `answer`.
+
+    `head` names the manifest of the work with its edits, `patch` the blob of the unified diff that they are, `paths`
+    what they change; `head` is empty where it could not apply.
+    """
+
+    kind: Literal["applied", "partial", "could_not_apply"]
+    answer: str
+    reason: str = ""
+    edits: int = 0
+    head: str = ""
+    head_files: int = 0
+    head_bytes: int = 0
+    patch: str = ""
+    paths: tuple[str, ...] = ()
+
+
 class PassUsage(Message):
     """What a pass used. `requests`: those that were sent; `remembered`: those answered from an earlier try's memory."""
 
@@ -79,7 +97,7 @@ class PassResult(Message):
 
     `audit` only from an `answered` informed stage. `why`: in words, where nothing was answered. `seconds`: what it took
     of the audit's time, over all its tries. `rulings` only from a judge, `specification` from a designer, `plan` from a
-    strategist.
+    strategist, `fixed` from a fix builder.
     """
 
     outcome: PassOutcome
@@ -97,6 +115,7 @@ class PassResult(Message):
     rulings: tuple[Ruled, ...] = ()
     specification: Specification | None = None
     plan: TestPlan | None = None
+    fixed: Fixed | None = None
 
 
 class Answered(Message):
