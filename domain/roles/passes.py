@@ -44,7 +44,7 @@ class PassInput(Message):
     `disputes`: what is argued about, `opinion` the blob of the auditor's word, `cases` both sides in the order in which
     a judge reads them. `specification`: the blob of the designer's; `rejected`: checks of an earlier plan that did not
     pass their lint. A designer's and a strategist's `scope.tree` is the base: what they write must not know the work.
-    `feedback`: the blob of the `RetryContext` that a fix builder works by; `budget`: micros that are left of its loop's.
+    `feedback`: the blob of the `RetryContext` that a fix builder works by; `budget`: micros that its loop has left.
     """
 
     round: RoundInput
