@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from domain.base import Message
 from domain.confidence import Confidence
 from domain.decision import RoundOutcome
+from domain.domains import guessed_domain
 from domain.messages import RoundResult
 from domain.order import Order
 from domain.roles.results import PassOutcome, PassResult
@@ -83,28 +84,41 @@ def after_round(order: Order, result: RoundResult, tally: Tally, budget: Budget,
         case Confidence.PERFECT | Confidence.VERIFIED:
             return Success()
         case Confidence.PARTIAL if high_stakes(order):
-            return Escalate(trigger="high_stakes", reason=f"PARTIAL in domain {order.domain}: {told}")
+            why = "; ".join(result.remarks) or told
+            reason = f"PARTIAL is not enough in domain {order.domain}: {why}{_advice(order, result)}"
+            return Escalate(trigger="high_stakes", reason=reason)
         case Confidence.PARTIAL:
-            return Success(notes=tuple(reason.text for reason in result.decision.reasons))
+            return Success(notes=result.remarks or tuple(reason.text for reason in result.decision.reasons))
         case Confidence.FAILED:
             return Escalate(trigger="checks_could_not_run", reason=f"the harness could not tell: {told}")
+        case Confidence.FEEDBACK if high_stakes(order):
+            reason = f"nothing of domain {order.domain} is corrected by itself: {told}{_advice(order, result)}"
+            return Escalate(trigger="high_stakes", reason=reason)
+        case Confidence.FEEDBACK if result.frozen is None or result.scope is None:
+            return Escalate(trigger="could_not_apply", reason=f"there is no tree that could be repaired: {told}")
         case Confidence.FEEDBACK:
-            return _after_feedback(order, tally, budget, estimate, told)
+            return _within_the_budget(tally, budget, estimate, told)
     return Escalate(trigger=_trigger_of(result), reason=told)
 
 
-def _after_feedback(order: Order, tally: Tally, budget: Budget, estimate: int, told: str) -> Next:
-    if high_stakes(order):
-        return Escalate(
-            trigger="high_stakes", reason=f"nothing of domain {order.domain} is corrected by itself: {told}"
-        )
+def _within_the_budget(tally: Tally, budget: Budget, estimate: int, told: str) -> Next:
+    """Another repair, where a loop and the money for it are left."""
     if tally.loops >= budget.loops:
         return Escalate(trigger="revision_cap_exceeded", reason=f"{tally.loops} of {budget.loops} loops used: {told}")
-    if tally.micros + estimate > budget.micros:
+    nothing_left = tally.micros > 0 and tally.micros >= budget.micros
+    if nothing_left or tally.micros + estimate > budget.micros:
         spent, more, most = (f"${micros / MICROS:.4f}" for micros in (tally.micros, estimate, budget.micros))
         reason = f"{spent} spent, another loop may cost {more}, and at most {most} may be: {told}"
         return Escalate(trigger="cost_cap_exceeded", reason=reason)
     return Repair(loop=tally.loops + 1, of=budget.loops)
+
+
+def _advice(order: Order, result: RoundResult) -> str:
+    """For an order that names no domain: which it could be, for a person to say. Nothing follows from it by itself."""
+    if order.domain != "unknown" or result.scope is None or result.scope.changed_total > len(result.scope.changed):
+        return ""
+    domain = guessed_domain(change.path for change in result.scope.changed)
+    return f"; the changed paths look like {domain}: say `domain: {domain}` in the order if they are" if domain else ""
 
 
 def _trigger_of(result: RoundResult) -> Trigger:
@@ -122,12 +136,14 @@ _NOT_FIXED: dict[PassOutcome, Trigger] = {
 
 def after_fix(passed: PassResult) -> Escalate | None:
     """Why a pass of the fix builder is the loop's end; None where its result goes to a round."""
-    if passed.outcome == "answered" and passed.fixed is not None and passed.fixed.head:
-        return None
-    if passed.fixed is not None:
+    if passed.outcome != "answered":
+        trigger = _NOT_FIXED.get(passed.outcome, "could_not_apply")
+        return Escalate(trigger=trigger, reason=f"the fix builder: {passed.why or passed.outcome}")
+    if passed.fixed is None:
+        return Escalate(trigger="could_not_apply", reason="the fix builder answered and repaired nothing")
+    if not passed.fixed.head:
         return Escalate(trigger="could_not_apply", reason=passed.fixed.reason or passed.fixed.answer)
-    trigger = _NOT_FIXED.get(passed.outcome, "could_not_apply")
-    return Escalate(trigger=trigger, reason=f"the fix builder: {passed.why or passed.outcome}")
+    return None
 
 
 def estimated(verifying: int, iterations: Sequence[int]) -> int:

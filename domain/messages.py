@@ -381,8 +381,9 @@ class RoundResult(Message):
 
     `retry_context` names the blob of what the next attempt is told, empty where there is none. `not_passed`: names of
     the required checks and criteria that did not pass, in order; `passed`: the work could be looked at, and there are
-    none of those. `timed_out`: something ran out of its time. Where the order has the fix loop: `confidence`, and
-    `frozen` and `scope` where there is a tree to repair; `fix` is the id of the loop that a standalone round began.
+    none of those. `timed_out`: something ran out of its time. Where the order has the fix loop: `confidence`, `remarks`
+    (of a round that is PARTIAL: what did not pass and need not), and `frozen` and `scope` where there is a tree to
+    repair; `fix` is the id of the loop that a standalone round began.
     """
 
     decision: Decision
@@ -395,3 +396,4 @@ class RoundResult(Message):
     frozen: Frozen | None = None
     scope: ScopeResult | None = None
     fix: str = ""
+    remarks: tuple[str, ...] = ()
