@@ -144,6 +144,10 @@ class Snapshots(Protocol):
         """The trees on which a required check has to fail, if the checks test the change."""
         ...
 
+    def patch(self, from_head: str, to_head: str) -> str:
+        """The digest of a unified diff from one tree to another, manifests by digest, as `patch -p1` takes it."""
+        ...
+
     def apply(self, request: ApplyInput, progress: Progress) -> Applied:
         """Write a repair into the workspace, unless that has changed since; again, it finds it written."""
         ...

@@ -201,7 +201,7 @@ def _worker(
     snapshot = SnapshotActivities(adapters.snapshots)
     claims = ClaimActivities(adapters.evidence)
     drafts = DraftActivities(adapters.evidence)
-    fixes = FixActivities(adapters.evidence, adapters.ledger)
+    fixes = FixActivities(adapters.evidence, adapters.ledger, adapters.snapshots)
     todos = TodoActivities(adapters.evidence, adapters.todos)
     activities: dict[QueueName, list[Callable[..., Any]]] = {
         "workflows": [

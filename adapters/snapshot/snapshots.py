@@ -147,6 +147,12 @@ class FileSnapshots:
         """The trees on which a required check has to fail. Raises `Unavailable` (store_unavailable, disk_full)."""
         return probe_trees(request, self._store)
 
+    def patch(self, from_head: str, to_head: str) -> str:
+        """The unified diff between two heads. Raises `Unavailable` (store_unavailable, disk_full)."""
+        before, after = (Manifest.decode(self._store.get(digest)) for digest in (from_head, to_head))
+        diff = unified_diff(before, after, [change.path for change in changes(before, after)], self._store.get)
+        return self._store.put(diff.text.encode())
+
     def apply(self, request: ApplyInput, progress: Progress) -> Applied:
         """Write the repair. TODO(interface)."""
         raise NotImplementedError

@@ -14,6 +14,7 @@ from unidiff.patch import PatchSet
 
 from adapters.snapshot import diff
 from adapters.snapshot.diff import unified_diff
+from adapters.snapshot.snapshots import FileSnapshots
 from domain.tree import Entry, Manifest, changes
 from tests.fakes.evidence import MemoryStore
 
@@ -149,3 +150,15 @@ def test_a_small_change_to_a_long_file_is_a_small_diff() -> None:
     changed = [*lines[:25_000], b"new\n", *lines[25_000:]]
     text = diff_of(tree({"a": b"".join(lines)}), tree({"a": b"".join(changed)}))
     assert len(text.splitlines()) == 3 + 1 + 7
+
+
+def test_the_patch_between_two_stored_trees_is_their_difference_as_a_blob() -> None:
+    before = tree({"a.py": b"1\n", "run": b"x\n", "same": b"s"}, executable="run")
+    after = tree({"a.py": b"2\n", "run": b"y\n", "same": b"s"}, executable="run")
+    store = MemoryStore()
+    store.blobs.update(STORE.blobs)
+    digests = [store.put(manifest.encode()) for manifest in (before, after)]
+    patch = FileSnapshots(store).patch(*digests)
+    assert store.get(patch).decode() == diff_of(before, after)
+    assert FileSnapshots(store).patch(*digests) == patch, "again the same"
+    assert store.get(FileSnapshots(store).patch(digests[0], digests[0])) == b""
