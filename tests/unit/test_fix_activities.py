@@ -64,7 +64,7 @@ async def test_other_rounds_todos_and_sessions_do_not_count() -> None:
     ledger = MemoryLedger()
     for more in ({"attempt": 2}, {"todo": "u"}, {"session": "r"}):
         for role in ("auditor", "fix_builder"):
-            settle(ledger, reserve(ledger, role, 5, **more), 5)  # type: ignore[arg-type] # one of three, each its own type
+            settle(ledger, reserve(ledger, role, 5, **more), 5)
     assert await spent(ledger) == SpentResult()
     assert await spent(ledger, attempt=2) == SpentResult(verifying=5, fixing=5)
 

@@ -300,11 +300,10 @@ def test_the_reason_of_an_escalation_is_one_paragraph() -> None:
 
 
 def test_the_last_verdict_is_the_last_rounds() -> None:
-    without = {"result": None}
     assert last_verdict(asked("escalated").result) == "changes_requested (FEEDBACK)"
     loops = (iteration(1, outcome="inconclusive", confidence=None), iteration(2, outcome="", confidence=None))
-    assert last_verdict(asked("escalated", iterations=loops, **without).result) == "inconclusive"
-    assert last_verdict(asked("escalated", iterations=(), **without).result) == "none"
+    assert last_verdict(asked("escalated", iterations=loops, result=None).result) == "inconclusive"
+    assert last_verdict(asked("escalated", iterations=(), result=None).result) == "none"
 
 
 def test_every_file_of_the_folder_is_made_from_what_is_stored() -> None:

@@ -115,8 +115,17 @@ def test_a_case_comes_back_as_it_was(case: dict[str, Any]) -> None:
     assert PythonCase.model_validate(dumped).model_dump(mode="json") == dumped
 
 
-def test_what_a_later_version_brings_is_refused_by_name() -> None:
-    assert "not supported by this version" in told(fix_loop={"enabled": True})
+def test_a_fix_loop_is_off_and_bounded() -> None:
+    assert order().fix_loop.model_dump() == {"enabled": False, "max_loops": 3, "max_cost_usd": 5.0}
+    assert order(fix_loop={"enabled": True}).fix_loop.enabled
+    for wrong in (
+        {"max_loops": 0},
+        {"max_cost_usd": -0.1},
+        {"max_cost_usd": float("nan")},
+        {"max_cost_usd": float("inf")},
+    ):
+        with pytest.raises(ValidationError):
+            order(fix_loop={"enabled": True, **wrong})
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../up", "a/../../b", "", "C:\\x", "a\0b"])
