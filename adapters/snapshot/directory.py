@@ -7,36 +7,25 @@ root's descriptor: a folder swapped for a link between the passes is an error, n
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 from adapters.snapshot.found import SnapshotLimits, Tree
 from adapters.snapshot.names import join, link_problem, shown, unusable
+from adapters.snapshot.opening import FOLDER, PIECE, NotRead, open_folder, open_regular, read_pieces, why
 from adapters.snapshot.patterns import Selection
 from domain.errors import WorkspaceRefused
 from domain.ports import Bulk, Progress
 from domain.tree import BUILT_IN, Entry
 
-PIECE = 2**20  # bytes read at a time
-_REST = 2**16  # bytes asked for beyond a file's size: it may have grown, and 1 MiB for an end of file costs time
 _IGNORE_FILE_BYTES = 2**20
 _REPORT_EVERY = 200  # files
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _KINDS = {stat.S_IFSOCK: "a socket", stat.S_IFIFO: "a named pipe", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}
-_GONE = "it vanished while it was read"
-_TURNED = "it turned into something else while it was read"
-
-
-class _NotRead(Exception):
-    """A file that cannot be taken, and why; no `OSError`, so that no store takes it for its own."""
 
 
 class _Candidate(NamedTuple):
@@ -50,13 +39,18 @@ def read_directory(root: Path, selection: Selection, limits: SnapshotLimits, bul
 
     Raises `WorkspaceRefused` beyond the limits and `OSError` when `root` itself cannot be opened as a directory.
     """
-    descriptor = os.open(root, _FOLDER)
+    descriptor = os.open(root, FOLDER)
     try:
-        survey = _Survey(descriptor, selection, limits)
-        survey.run(progress)
-        return _Copy(descriptor, survey.tree, limits, bulk).run(survey.candidates, progress)
+        return read_opened(descriptor, selection, limits, bulk, progress)
     finally:
         os.close(descriptor)
+
+
+def read_opened(root: int, selection: Selection, limits: SnapshotLimits, bulk: Bulk, progress: Progress) -> Tree:
+    """The same of a directory that somebody has opened; `OSError` where it cannot be listed."""
+    survey = _Survey(root, selection, limits)
+    survey.run(progress)
+    return _Copy(root, survey.tree, limits, bulk).run(survey.candidates, progress)
 
 
 class _Survey:
@@ -77,12 +71,12 @@ class _Survey:
         while self._waiting:
             folder, inherited = self._waiting.pop()
             try:
-                with _open_folder(self._root, folder) as descriptor:
+                with open_folder(self._root, folder) as descriptor:
                     self._list(descriptor, folder, inherited)
             except OSError as error:
                 if not folder:
                     raise
-                self._drop(folder, _why(error))
+                self._drop(folder, why(error))
             self._folders += 1
             if self._folders % _REPORT_EVERY == 0:
                 progress(f"listing files: {len(self.candidates)} so far")
@@ -103,7 +97,7 @@ class _Survey:
                 try:
                     self._see(folder, entry.name, entry.stat(follow_symlinks=False), inherited)
                 except OSError as error:
-                    self._drop(path, _why(error))
+                    self._drop(path, why(error))
 
     def _is_environment(self, descriptor: int, folder: str) -> bool:
         if self._selection.knows(join(folder, "pyvenv.cfg")):
@@ -171,7 +165,7 @@ class _Copy:
         for folder, group in groupby(candidates, key=lambda candidate: candidate.folder):
             members = list(group)
             try:
-                with _open_folder(self._root, folder) as descriptor:
+                with open_folder(self._root, folder) as descriptor:
                     for candidate in members:
                         self._take(descriptor, candidate)
                         done += 1
@@ -179,7 +173,7 @@ class _Copy:
                             progress(f"reading files: {done} of {len(candidates)}")
             except OSError as error:
                 for candidate in members:
-                    self._tree.drop(join(folder, candidate.name), _why(error))
+                    self._tree.drop(join(folder, candidate.name), why(error))
         return self._tree
 
     def _take(self, descriptor: int, candidate: _Candidate) -> None:
@@ -190,7 +184,7 @@ class _Copy:
                 if candidate.is_link
                 else self._file(descriptor, candidate, path)
             )
-        except _NotRead as problem:
+        except NotRead as problem:
             self._tree.drop(path, str(problem))
         else:
             self._tree.entries.append(entry)
@@ -199,14 +193,14 @@ class _Copy:
         try:
             target = os.readlink(candidate.name, dir_fd=descriptor)
         except OSError as error:
-            raise _NotRead(_why(error)) from error
+            raise NotRead(why(error)) from error
         problem = link_problem(path, target)
         if problem:
-            raise _NotRead(problem)
+            raise NotRead(problem)
         return Entry(path=path, kind="link", target=target)
 
     def _file(self, descriptor: int, candidate: _Candidate, path: str) -> Entry:
-        file, status = _open_regular(descriptor, candidate.name)
+        file, status = open_regular(descriptor, candidate.name)
         content = _Content(file, status.st_size, self._limits, self._bytes)
         try:
             digest = self._bulk.add(content)
@@ -217,13 +211,13 @@ class _Copy:
 
     def _ignore_file(self, folder: str) -> bytes:
         try:
-            with _open_folder(self._root, folder) as descriptor:
-                file, _ = _open_regular(descriptor, ".gitignore")
+            with open_folder(self._root, folder) as descriptor:
+                file, _ = open_regular(descriptor, ".gitignore")
                 try:
-                    return next(_read(file, PIECE), b"")
+                    return next(read_pieces(file, PIECE), b"")
                 finally:
                     os.close(file)
-        except (OSError, _NotRead):
+        except (OSError, NotRead):
             return b""  # a rule that is not there leaves nothing out: more is looked at, never less
 
 
@@ -240,60 +234,13 @@ class _Content:
     def __iter__(self) -> Iterator[bytes]:
         self.size = 0
         os.lseek(self._file, 0, os.SEEK_SET)
-        for piece in _read(self._file, self._expected):
+        for piece in read_pieces(self._file, self._expected):
             self.size += len(piece)
             if self.size > self._limits.max_file_bytes:
-                raise _NotRead(_too_large(self.size, self._limits))
+                raise NotRead(_too_large(self.size, self._limits))
             if self._before + self.size > self._limits.max_total_bytes:
                 raise _too_many_bytes(self._before + self.size, self._limits)
             yield piece
-
-
-@contextmanager
-def _open_folder(root: int, path: str) -> Iterator[int]:
-    """A descriptor of the folder at `path`, no part of which is a link."""
-    descriptor = os.dup(root)
-    try:
-        for part in path.split("/") if path else ():
-            following = os.open(part, _FOLDER, dir_fd=descriptor)
-            os.close(descriptor)
-            descriptor = following
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _open_regular(folder: int, name: str) -> tuple[int, os.stat_result]:
-    try:
-        file = os.open(name, _FILE, dir_fd=folder)
-    except OSError as error:
-        raise _NotRead(_why(error)) from error
-    status = os.fstat(file)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(file)
-        raise _NotRead(_TURNED)
-    return file, status
-
-
-def _read(file: int, expected: int) -> Iterator[bytes]:
-    """All of the file, in pieces; `expected` is how many bytes it probably has."""
-    while True:
-        try:
-            piece = os.read(file, min(PIECE, max(0, expected) + _REST))
-        except OSError as error:
-            raise _NotRead(_why(error)) from error
-        if not piece:
-            return
-        expected -= len(piece)
-        yield piece
-
-
-def _why(error: OSError) -> str:
-    if error.errno == errno.ENOENT:
-        return _GONE
-    if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO, errno.EINVAL):
-        return _TURNED
-    return f"it cannot be read: {error.strerror}"
 
 
 def _too_large(size: int, limits: SnapshotLimits) -> str:

@@ -15,8 +15,8 @@ from pydantic import TypeAdapter
 
 from adapters.evidence import bulk, folder
 from adapters.evidence.folder import FolderStore
-from adapters.snapshot.directory import PIECE
 from adapters.snapshot.found import SnapshotLimits
+from adapters.snapshot.opening import PIECE
 from adapters.snapshot.snapshots import FileSnapshots
 from domain.base import sha256_hex
 from domain.errors import Cause, Unavailable, WorkspaceRefused

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from adapters.evidence.folder import FolderStore
 from adapters.masking.masker import Masker
 from adapters.masking.stores import MaskedEvidence
-from adapters.snapshot.directory import PIECE
 from adapters.snapshot.leaks import Leaks
+from adapters.snapshot.opening import PIECE
 from adapters.snapshot.snapshots import FileSnapshots
 from domain.base import sha256_hex
 from domain.errors import WorkspaceRefused
