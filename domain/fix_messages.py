@@ -121,7 +121,10 @@ class ApplyInput(Message):
 
 
 class Applied(Message):
-    """What became of it: `paths` were written, or `why` nothing was."""
+    """What became of it: `paths` have the repair, all of its paths unless `why` says what kept the rest from it.
+
+    With a `why`, `paths` are mostly empty: only what is changed while it is written leaves a repair in the middle.
+    """
 
     paths: tuple[str, ...] = ()
     why: str = ""

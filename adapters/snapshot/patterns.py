@@ -15,6 +15,8 @@ from adapters.snapshot.names import misleading
 from domain.tree import BUILT_IN, IGNORED, Manifest
 
 SUBMODULE = "a submodule of the base"
+UNFINISHED = ".countersign-repair-"
+"""How the files are called that hold a repair until it takes its place (`adapters.snapshot.applying`)."""
 
 _FOLDERS = frozenset({".git", ".hg", ".svn", ".jj"})
 _CACHES = frozenset(
@@ -148,4 +150,6 @@ def built_in(name: str, is_folder: bool) -> str:
     cache = name in _CACHES or name.endswith(".egg-info") if is_folder else name in _LOOKED_THROUGH
     if folded in _FOLDERS or cache:
         return f"{BUILT_IN}: {folded if folded in _FOLDERS else name}"
+    if not is_folder and name.startswith(UNFINISHED):
+        return f"{BUILT_IN}: an unfinished repair"
     return f"{BUILT_IN}: compiled" if not is_folder and name.endswith(_COMPILED) else ""

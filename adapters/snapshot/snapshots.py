@@ -1,6 +1,7 @@
 """Freezes a workspace with its base, then tells which changes count; runs, imports and changes nothing of theirs.
 
-Of a workspace that is being written to this alone is promised: what is frozen are bytes that were read from it.
+Of a workspace that is being written to this alone is promised: what is frozen are bytes that were read from it. Only
+`apply` writes into one, and only a verified repair (`adapters.snapshot.applying`).
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from adapters.masking.masker import Masker
+from adapters.snapshot.applying import Digests, Repair, apply_repair
 from adapters.snapshot.beside import Beside, NotUsable
 from adapters.snapshot.build_rules import build_rules
 from adapters.snapshot.commits import read_commits
 from adapters.snapshot.diff import unified_diff
-from adapters.snapshot.directory import read_directory
+from adapters.snapshot.directory import read_directory, read_opened
 from adapters.snapshot.doctests import lost_examples
 from adapters.snapshot.found import SnapshotLimits, Tree
 from adapters.snapshot.frozen_base import Rest, below
@@ -40,7 +42,7 @@ from domain.messages import (
     ScopeResult,
 )
 from domain.order import BaseRevision
-from domain.ports import EvidenceStore, Progress
+from domain.ports import Bulk, EvidenceStore, Progress
 from domain.tree import BUILT_IN, Dropped, Manifest, changes
 
 
@@ -154,8 +156,29 @@ class FileSnapshots:
         return self._store.put(diff.text.encode())
 
     def apply(self, request: ApplyInput, progress: Progress) -> Applied:
-        """Write the repair. TODO(interface)."""
-        raise NotImplementedError
+        """Write the repair, unless the workspace is not as it was frozen any more. Nothing of it is stored.
+
+        Raises `Unavailable` (base_unreadable, workspace_unreadable, store_unavailable, disk_full).
+        """
+        repair = Repair(*(Manifest.decode(self._store.get(digest)) for digest in (request.head, request.fixed)))
+
+        def look(root: int) -> Tree:
+            selection = self._selection(request.freeze, progress)
+            return read_opened(root, selection, self._limits, Digests(), progress)
+
+        return apply_repair(Path(request.freeze.workspace), repair, look, self._store.get, progress)
+
+    def _selection(self, request: FreezeInput, progress: Progress) -> Selection:
+        """What freezing takes of the workspace, the base being read for it but not stored."""
+        include = Include(request.include)
+        if request.frozen_base:
+            rest = self._rest(request)
+            base = Manifest.decode(self._store.get(rest.manifest))
+            tree = rest.tree(base)
+        else:
+            tree = self._base_into(Digests(), request.base, include, progress)
+            base = Manifest.of(tree.entries)
+        return Selection(include, IgnoreRules(tree.ignore_files), base, tree.submodules)
 
     def _keep(self, manifest: Manifest) -> str:
         return self._keep_bytes(manifest.encode())
@@ -199,15 +222,17 @@ class FileSnapshots:
 
     def _read_base(self, base: str | BaseRevision, include: Include, leaks: Leaks, progress: Progress) -> Tree:
         with self._store.bulk() as stored:
-            bulk = leaks.watching(stored)
-            if isinstance(base, BaseRevision):
-                return read_revision(base, include, self._limits, bulk, progress)
-            try:
-                return read_directory(Path(base), Selection(include, IgnoreRules({})), self._limits, bulk, progress)
-            except WorkspaceRefused as error:
-                raise Unavailable(Cause.BASE_UNREADABLE, f"The base {base}: {error.reason}", error.next_step) from error
-            except OSError as error:
-                raise _unreadable(Cause.BASE_UNREADABLE, "base", Path(base), error) from error
+            return self._base_into(leaks.watching(stored), base, include, progress)
+
+    def _base_into(self, bulk: Bulk, base: str | BaseRevision, include: Include, progress: Progress) -> Tree:
+        if isinstance(base, BaseRevision):
+            return read_revision(base, include, self._limits, bulk, progress)
+        try:
+            return read_directory(Path(base), Selection(include, IgnoreRules({})), self._limits, bulk, progress)
+        except WorkspaceRefused as error:
+            raise Unavailable(Cause.BASE_UNREADABLE, f"The base {base}: {error.reason}", error.next_step) from error
+        except OSError as error:
+            raise _unreadable(Cause.BASE_UNREADABLE, "base", Path(base), error) from error
 
     def _read_beside(self, folder: str, files: Sequence[str], leaks: Leaks) -> Manifest:
         if not files:

@@ -107,6 +107,8 @@ def test_answers_as_git_does_to_anything(repository: Path, root: str, nested: st
         *((".git", True, True), (".git", False, True), (".GIT", True, True), ("node_modules", True, True)),
         *(("__pycache__", True, True), ("m.pyc", False, True), ("pkg.egg-info", True, True), (".venv", True, True)),
         *(("venv", False, False), ("gitx", True, False), (".gitignore", False, False), ("m.py", False, False)),
+        (".countersign-repair-0123-abcd", False, True),
+        (".countersign-repair-0123-abcd", True, False),
     ],
 )
 def test_knows_what_never_travels(name: str, is_folder: bool, left_out: bool) -> None:
