@@ -125,7 +125,7 @@ def blank() -> Iterator[Browser]:
 def throw(page: Browser, *scripts: str) -> None:
     """Run them; each throws once nothing else runs, in that order, and all have when this returns."""
     for script in (*scripts, ""):
-        page.driver.execute_async_script(f"{script}; setTimeout(arguments[0])")  # type: ignore[no-untyped-call] # of selenium
+        page.driver.execute_async_script(f"{script}; setTimeout(arguments[0])")
 
 
 def test_what_the_ui_measures_too_early_is_no_complaint(blank: Browser) -> None:

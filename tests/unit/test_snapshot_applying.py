@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,9 +148,10 @@ def test_a_workspace_that_has_changed_is_left_as_it_is(
 ) -> None:
     request = desk.repair()
     change(desk.work)
-    before = inodes(desk)
+    before, stored = inodes(desk), dict(desk.store.blobs)
     assert desk.apply(request) == Applied(why=f"the workspace has changed since: {named}")
     assert inodes(desk) == before
+    assert desk.store.blobs == stored, "it is looked at, and not kept"
 
 
 def test_says_what_has_the_repair_where_the_rest_has_changed(desk: Desk) -> None:
@@ -300,6 +302,44 @@ def test_what_the_disk_cannot_do_is_not_the_repair_s_end(
     request = desk.repair({path: NEW[path] for path in NEW if desk.files()[path] != NEW[path]})
     assert desk.apply(request).why == ("" if request.head != request.fixed else "the repair changes nothing")
     assert desk.files() == OLD | NEW
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "path", "there"),
+    [("fsync", 1, "src/b.py", ()), ("fsync", 3, "src/a.py", ()), ("rename", 1, "src/b.py", ("src/a.py",))],
+    ids=["before it is written beside", "after it was", "after the first was replaced"],
+)
+def test_what_the_worker_writes_meanwhile_is_kept(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, name: str, number: int, path: str, there: tuple[str, ...]
+) -> None:
+    request, real, left = desk.repair(), getattr(os, name), [number]
+
+    def meddling(*arguments: object, **named: object) -> object:
+        left[0] -= 1
+        if left[0] == 0:
+            write(path)(desk.work)
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(os, name, meddling)
+    told = "; src/a.py has the repair already" if there else ""
+    assert desk.apply(request) == Applied(paths=there, why=f"{path} has changed since{told}")
+    assert desk.files() == OLD | {one: NEW[one] for one in there} | {path: b"mine\n"}
+
+
+def test_a_link_that_came_in_the_file_s_place_is_not_looked_through(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    request, real = desk.repair(), os.rename
+    (tmp_path / "same").write_bytes(OLD["src/b.py"])
+
+    def meddling(*arguments: Any, **named: Any) -> None:
+        real(*arguments, **named)
+        in_place("src/b.py", lambda path: path.symlink_to(tmp_path / "same"))(desk.work)
+        monkeypatch.setattr(os, "rename", real)
+
+    monkeypatch.setattr(os, "rename", meddling)
+    assert desk.apply(request).why.startswith("src/b.py has changed since: it turned into something else")
+    assert (desk.work / "src/b.py").is_symlink()
 
 
 def test_content_that_the_store_lost_leaves_all(desk: Desk) -> None:
