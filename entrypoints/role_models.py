@@ -46,11 +46,13 @@ def require_keys(settings: Settings, order: Order) -> None:
 
 
 def roles_of(order: Order) -> tuple[Role, ...]:
-    """The roles that a round of `order` may ask; which of them it does follows from what is seen."""
+    """The roles that a round of `order`, or its fix loop, may ask; which of them follows from what is seen."""
     asked = order.verification
     given = asked.checks or any(one.deterministic for one in order.acceptance_criteria)
     drafts = asked.enabled and not asked.objective_only and asked.draft == "auto" and not given
     found: list[Role] = ["designer", "strategist"] if drafts else []
     if asked.asks_auditor:
         found += ["auditor"] if asked.adversarial == "never" else ["auditor", "advocate", "critic", "judge"]
+    if asked.enabled and order.fix_loop.enabled:
+        found.append("fix_builder")
     return tuple(found)

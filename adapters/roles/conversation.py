@@ -25,6 +25,7 @@ from domain.ports import Progress
 from domain.roles.argued import Case, Judgement
 from domain.roles.designed import Specification, TestPlan
 from domain.roles.opinion import FirstLook, Opinion, Question
+from domain.roles.repaired import Repair
 from domain.roles.results import PassOutcome, WantedTest
 
 pydantic_ai.BANNER_ENABLED = False
@@ -45,6 +46,7 @@ NAMED: dict[type[Answer], tuple[str, str]] = {
     Judgement: ("judgement", "Your rulings, one for each disputed criterion."),
     Specification: ("specification", "The specification of the work."),
     TestPlan: ("test_plan", "A check for each criterion, or why there is none."),
+    Repair: ("repair", "What came of the repair."),
 }
 """What a model calls to answer in each shape, and what it is told of that."""
 
@@ -205,7 +207,7 @@ def _ending(output: object) -> Ending:
             return Ending("wants_tests", tests=tuple(wanted))
         case Question():
             return Ending("asks", answer=output)
-        case FirstLook() | Opinion() | Case() | Judgement() | Specification() | TestPlan():
+        case FirstLook() | Opinion() | Case() | Judgement() | Specification() | TestPlan() | Repair():
             return Ending("answered", answer=output)
     raise TypeError(f"{output!r} is no answer of a role")
 

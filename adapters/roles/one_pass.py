@@ -10,6 +10,7 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,7 +92,8 @@ class OnePass:
         except ValidationError:
             return Ending("inconclusive", "another version wrote the conversation so far, and this one cannot read it")
         self._model = opened(uses.agents, request, uses.store, uses.ledger, self._say, deadline, root=uses.root)
-        async with uses.tools(request, self._say) as given:
+        own = self._task.tools()
+        async with nullcontext(own) if own else uses.tools(request, self._say) as given:
             self._box = Toolbox([tool for tool in given if self._has(tool.name)], uses.store, request)
             tools = PassTools(self._box, self._tests())
             prompt, packet = await asyncio.to_thread(self._texts, tools)

@@ -23,7 +23,7 @@ from adapters.roles.faults import CostCap, Fault, ModelGone, OutOfTime, fault_of
 from adapters.roles.memory import Memory, Remembered, as_json, bytes_of
 from adapters.roles.prices import MOST_TOKENS, micros, tokens_in
 from adapters.roles.providers import Known, asked, known, speaking
-from adapters.roles.scripted import playing
+from adapters.roles.scripted import playing, pretended
 from domain.errors import Malformed
 from domain.ports import EvidenceStore, Ledger, Progress
 from domain.roles.agents import Agents, Caps
@@ -98,7 +98,7 @@ class RoleModel(Model[Any]):
         self._means = means
         self._names = asked(means.agents, means.request)
         self._table = means.agents.of(means.request.role)
-        self._caps = _in_micros(means.agents.caps)
+        self._caps = _within(_in_micros(means.agents.caps), means.request.budget)
         self._memory = Memory(means.store, means.request, self._names)
         self._usage = PassUsage()
         self._answered: list[str] = []
@@ -237,7 +237,7 @@ class RoleModel(Model[Any]):
     def _kept(self, model: Known, question: Question, response: ModelResponse) -> Remembered:
         """The answer, remembered before it is settled: whoever dies between the two settles it when it is recalled."""
         into, out = (0, 0) if model.entry is None else _used(response, question)
-        cost = micros(model.price(into), into, out)
+        cost = pretended(response) if model.entry is None else micros(model.price(into), into, out)
         settled = Settled(key=question.key, input_tokens=into, output_tokens=out, micros=cost)
         answer = Remembered(model=model.name, response=as_json(response), settled=settled)
         kept = self._memory.remember(question.key, answer)
@@ -275,6 +275,12 @@ def _used(response: ModelResponse, question: Question) -> tuple[int, int]:
 
 def _nothing(wanted: Reservation) -> Settled:
     return Settled(key=wanted.key, input_tokens=0, output_tokens=0, micros=0)
+
+
+def _within(caps: CapsInMicros, budget: int | None) -> CapsInMicros:
+    """The caps with what is left of a budget: it stands for the role's own where that is wider."""
+    limits = [limit for limit in (caps.role, budget) if limit is not None]
+    return caps.model_copy(update={"role": min(limits, default=None)})
 
 
 def _in_micros(caps: Caps) -> CapsInMicros:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from adapters.roles.earlier import Earlier
 from adapters.roles.providers import why_nobody
-from adapters.roles.tasks import Argue, Audit, BlindLook, Design, Judge, Plan, Task
+from adapters.roles.tasks import Argue, Audit, BlindLook, Design, Fix, Judge, Plan, Task
 from adapters.roles.tooling import Toolmaker
 from domain.ports import EvidenceStore, Ledger, Progress
 from domain.roles.agents import Agents
@@ -50,8 +50,9 @@ ROLES: Mapping[Role, RoleSpec] = {
     "advocate": RoleSpec({"argument": Argue}, _OF_THE_ROUND),
     "critic": RoleSpec({"argument": Argue}, _OF_THE_ROUND),
     "judge": RoleSpec({"judgement": Judge}, frozenset({*_FILES, "git_diff"})),
+    "fix_builder": RoleSpec({"fix": Fix}, frozenset({*_FILES, "Edit"})),
 }
-"""Seed `auditor` 3.2: what can be read, and nothing that writes.
+"""Seed `auditor` 3.2: what can be read, and nothing that writes; seed `fix loop` 2: a fix builder edits files, too.
 
 Who drafts checks reads the base's files and no change. Both sides argue from the same frozen evidence, without the web,
 and ask nobody; a judge reads, beside what they say, what the harness observed.

@@ -35,9 +35,10 @@ class Use(Part):
 
 
 class Turn(Part):
-    """One turn of a model: what it says, which is exactly one of the last five. Without a role or stage it is any's.
+    """One turn of a model: what it says, which is exactly one of five. Without a role or stage it is any's.
 
     `part`: which pass of the stage it is of, from 0: the judge's second hearing, the strategist's second plan are 1.
+    `cost_usd`: what the turn is pretended to cost, US dollars, so that budgets can be tried without a provider.
     """
 
     role: Role | None = None
@@ -48,12 +49,15 @@ class Turn(Part):
     answer: dict[str, JsonValue] | None = None
     text: str | None = None
     fault: Fault | None = None
+    cost_usd: Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)] | None = None
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
         said = [name for name in SAID if getattr(self, name) is not None]
         if len(said) != 1:
             raise wrong(f"says {' and '.join(said) or 'nothing'}", f"exactly one of {', '.join(SAID)}")
+        if self.fault is not None and self.cost_usd is not None:
+            raise wrong("a fault with cost_usd", "a fault alone: it costs what a provider's would", at=("cost_usd",))
         return self
 
     @property

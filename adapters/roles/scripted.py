@@ -9,6 +9,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 
 from pydantic import JsonValue
 from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, ModelHTTPError
@@ -20,12 +21,16 @@ from adapters.config.text_file import refusal
 from adapters.roles.script import CONTENT, Fault, Script, Turn
 from domain.roles.models import script_of
 from domain.roles.names import Role, Stage
+from domain.roles.spending import MICROS
 
 FOREVER = 86_400.0
 """Seconds that a script hangs, if nobody gives up before."""
 
 EVIDENCE = "evidence: "
 """What a text of a scripted answer begins with that stands for an id: of the evidence with the words that follow."""
+
+COST = "cost_usd"
+"""What the cost of an answer is called in what the library keeps beside it, which no model is sent."""
 
 _BLOCK = re.compile(r"^<data id=([0-9a-f]+) what=\w+>\n(.*?)\n</data id=\1>$", re.DOTALL | re.MULTILINE)
 
@@ -40,9 +45,15 @@ def playing(name: str, script: Script, role: Role, stage: Stage, part: int = 0) 
             raise refusal(script_of(name) or name, f"has no turn of {role}, {stage}", CONTENT)
         if turn.fault is not None:
             await _fail(name, turn.fault)
-        return ModelResponse(parts=list(_parts(turn, answered, messages, info.output_tools)))
+        parts = list(_parts(turn, answered, messages, info.output_tools))
+        return ModelResponse(parts=parts, metadata=None if turn.cost_usd is None else {COST: str(turn.cost_usd)})
 
     return FunctionModel(play, model_name=name)
+
+
+def pretended(response: ModelResponse) -> int:
+    """Micros that an answer of a script is pretended to cost."""
+    return int(Decimal((response.metadata or {}).get(COST, "0")) * MICROS)
 
 
 async def _fail(name: str, fault: Fault) -> None:

@@ -11,8 +11,13 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from adapters.roles.earlier import Earlier
+from adapters.roles.editing import Edit
 from adapters.roles.hearings import load_argued, load_judged
 from adapters.roles.packets import load_packet
+from adapters.roles.snapshot_tools import Glob, Grep, Limits, Read
+from adapters.roles.tool import Tool
+from adapters.roles.workbench import Workbench
+from domain.feedback import RetryContext
 from domain.ports import EvidenceStore
 from domain.roles.argued import Case, Judgement
 from domain.roles.citations import Asked, Pieces, asked_of, assessed_of, audit_of, faults
@@ -20,12 +25,15 @@ from domain.roles.commission import design_packet, strategy_packet
 from domain.roles.designed import Specification, TestPlan
 from domain.roles.drafting import faults_of_plan, faults_of_specification
 from domain.roles.opinion import FirstLook, Opinion, Question
-from domain.roles.packet import Packet
+from domain.roles.packet import Packet, one_line
 from domain.roles.passes import PassInput
 from domain.roles.pleading import faults_of_case, faults_of_judgement, ruled_of
+from domain.roles.repaired import Repair, faults_of_repair, word_of
+from domain.roles.repairing import repair_packet
+from domain.roles.results import Fixed
 from domain.tree import Manifest
 
-Answer = FirstLook | Opinion | Question | Case | Judgement | Specification | TestPlan
+Answer = FirstLook | Opinion | Question | Case | Judgement | Specification | TestPlan | Repair
 
 
 class Task(ABC):
@@ -46,7 +54,11 @@ class Task(ABC):
 
     @abstractmethod
     def filled(self, answer: Answer, pieces: Pieces) -> dict[str, Any]:
-        """The fields of `PassResult` that an answer that stands fills."""
+        """The fields of `PassResult` that an answer that stands fills. Raises `Unavailable`."""
+
+    def tools(self) -> Sequence[Tool]:
+        """Tools of its own, which stand for those that a worker process has for every pass; none: it has those."""
+        return ()
 
     @property
     def disputed(self) -> Sequence[str]:
@@ -177,3 +189,43 @@ class Plan(Design):
     @cached_property
     def _specification(self) -> Specification:
         return Specification.model_validate_json(self.store.get(self.request.specification))
+
+
+class Fix(Task):
+    """The fix builder: edits of the work, on a workbench of the pass's own."""
+
+    answers: ClassVar[tuple[type[Answer], ...]] = (Repair,)
+
+    def __init__(self, store: EvidenceStore, request: PassInput, earlier: Earlier) -> None:
+        super().__init__(store, request, earlier)
+        self._bench = Workbench(store, request.frozen, request.scope, request.round.order)
+
+    def tools(self) -> Sequence[Tool]:
+        """What reads the workbench, and `Edit`."""
+        limits = Limits()
+        return (Read(self._bench, limits), Grep(self._bench, limits), Glob(self._bench, limits), Edit(self._bench))
+
+    def packet(self) -> Packet:
+        """The order, what may be edited, and the feedback."""
+        given = self.request
+        feedback = RetryContext.model_validate_json(self.store.get(given.feedback))
+        paths = [entry.path for entry in self._bench.tree.entries]
+        changed = [change.path for change in given.scope.changed]
+        return repair_packet(given.round.todo, given.round.order, given.scope.tree, paths, changed, feedback)
+
+    def faults(self, answer: Answer, pieces: Pieces) -> tuple[str, ...]:  # noqa: ARG002 - a repair quotes nothing
+        """One of the three words, and edits where it says so."""
+        assert isinstance(answer, Repair)
+        return faults_of_repair(answer, bool(self._bench.changed))
+
+    def filled(self, answer: Answer, pieces: Pieces) -> dict[str, Any]:  # noqa: ARG002 - as above
+        """The work with its edits; nothing of them where it could not apply."""
+        assert isinstance(answer, Repair)
+        word = word_of(answer)
+        assert word is not None, "an answer that stands has been read"
+        said = Fixed(kind=word.kind, answer=one_line(answer.result), reason=word.reason)
+        if word.kind == "could_not_apply":
+            return {"fixed": said}
+        kept = self._bench.keep()
+        made = {"head": kept.head, "head_files": kept.files, "head_bytes": kept.size, "patch": kept.patch}
+        return {"fixed": said.model_copy(update={**made, "paths": kept.paths, "edits": self._bench.edits})}

@@ -50,7 +50,8 @@ def typed(criteria: list[Criterion]) -> dict[str, tuple[str, Any]]:
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_all_six_roles_have_their_lines(name: str) -> None:
     said = {(turn.role, turn.stage) for turn in script(name).turns if turn.answer}
-    assert said == {(role, stage) for role, stages in STAGES.items() for stage in stages}
+    of_a_round = {role: stages for role, stages in STAGES.items() if role != "fix_builder"}
+    assert said == {(role, stage) for role, stages in of_a_round.items() for stage in stages}
     for stage in SHAPES:
         assert answers(name, stage)
 

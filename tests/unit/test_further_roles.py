@@ -32,7 +32,7 @@ from tests.fakes.role_answers import (
 )
 from tests.fakes.role_desk import EXPLANATION, Desk, FakeTool, call, text
 
-FIVE: tuple[Role, ...] = tuple(role for role in STAGES if role != "auditor")
+FIVE: tuple[Role, ...] = tuple(role for role in STAGES if role not in ("auditor", "fix_builder"))
 SIDES: tuple[Side, ...] = get_args(Side)
 SHAPES: dict[str, Any] = {
     "specification": Specification,
