@@ -138,7 +138,7 @@ async def test_no_folder_and_nothing_through_a_link(desk: Desk) -> None:
     assert await refused(bench, "folder") == "is_directory"
     for path in ("lien.py", "folder/prime.py"):
         assert await refused(bench, path) == "is_link"
-        with pytest.raises(ToolRefused, match="'src/prime.py'"):
+        with pytest.raises(ToolRefused, match=r"the file is 'src/prime\.py'"):
             await edit(bench, path)
 
 
@@ -200,11 +200,10 @@ async def test_a_link_of_the_base_s_protects_what_it_leads_to(desk: Desk) -> Non
 
 
 async def test_no_new_test_becomes_one_that_decides_what_those_beside_it_mean(desk: Desk) -> None:
-    bench = bench_of(desk, {**HEAD, "tests/test_more.py": b"def test_more():\n    return None\n"})
-    decides = "import sys\nsys.modules['prime'] = None\n\n\ndef pytest_runtest_call():\n    return None\n"
-    assert await refused(bench, "tests/test_more.py", "def test_more():\n    return None\n", decides) == "protected"
-    await edit(bench, "tests/test_more.py", "return None", "assert 1 + 1 == 2")
-    assert bench.changed == ("tests/test_more.py",)
+    bench = bench_of(desk, {**HEAD, "tests/__init__.py": b"'Tests.'\n"})
+    assert await refused(bench, "tests/__init__.py", "'Tests.'", "import sys") == "protected"
+    await edit(bench, "tests/__init__.py", "Tests.", "All tests.")
+    assert bench.changed == ("tests/__init__.py",)
 
 
 @pytest.mark.parametrize("data", [b"return \0", b"return \xff\xfe", b"\xff\xfer\x00e\x00"])
