@@ -14,11 +14,11 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Text
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
-from adapters.roles.faults import ModelGone, OutOfTime
+from adapters.roles.faults import CostCap, ModelGone, OutOfTime
 from adapters.roles.requests import PAUSES
 from adapters.roles.script import read_script
 from domain.errors import Malformed
-from domain.roles.agents import Agents
+from domain.roles.agents import Agents, Caps
 from domain.roles.delimited import rendered_pieces
 from domain.roles.packet import Piece
 from domain.roles.results import PassUsage
@@ -92,6 +92,9 @@ def test_a_turn_of_one_pass_stands_for_those_of_any(tmp_path: Path) -> None:
         ("- text: x\n  text: y", "2: [0].text: is given twice, first on line 1, expected it once"),
         ("- tool: {arguments: {}}", "1: [0].tool.name: is missing, expected text that is not empty"),
         ("- tools: []", "1: [0].tools: an empty list, expected a list with at least 1 entry"),
+        ("- text: x\n  cost_usd: -0.5", "2: [0].cost_usd: the number -0.5, expected a number, at least 0"),
+        ("- text: x\n  cost_usd: .inf", "2: [0].cost_usd: "),
+        ("- fault: 500\n  cost_usd: 1", "2: [0].cost_usd: a fault with cost_usd, expected a fault alone"),
     ],
 )
 def test_what_is_no_script_is_refused_by_line(tmp_path: Path, text: str, problem: str) -> None:
@@ -125,6 +128,28 @@ async def test_a_script_plays_tools_and_answers(tmp_path: Path) -> None:
     assert (model.scripted, model.model_name) == (True, f"script:{tmp_path}/turns.yaml")
     assert model.usage == PassUsage(requests=3)
     assert (asked.spent.micros, asked.spent.lost, asked.spent.input_tokens) == (0, 0, 0)
+
+
+async def test_a_turn_may_be_pretended_to_cost_something(tmp_path: Path) -> None:
+    asked = asking(tmp_path, "- {text: one, cost_usd: 0.30}\n- {text: two}\n- {text: three, cost_usd: 1}\n")
+    model = asked.model()
+    messages: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart("go")])]
+    for micros in (300_000, 300_000, 1_300_000):
+        messages.append(await model.request(messages, None, ModelRequestParameters()))
+        assert (asked.spent.micros, asked.spent.lost, asked.spent.input_tokens) == (micros, 0, 0)
+    assert model.usage == PassUsage(requests=3, micros=1_300_000)
+    again = asked.model()
+    await again.request(messages[:1], None, ModelRequestParameters())
+    assert again.usage == PassUsage(remembered=1, micros=300_000)
+    assert asked.spent.micros == 1_300_000
+
+
+async def test_what_a_script_costs_counts_against_caps(tmp_path: Path) -> None:
+    asked = asking(tmp_path, "- {text: one, cost_usd: 0.30}\n")
+    asked.agents = asked.agents.model_copy(update={"caps": Caps(todo=0.2)})
+    await asked.ask("a")
+    with pytest.raises(CostCap, match=r"\$0\.3"):
+        await asked.ask("b")
 
 
 async def test_an_answer_of_no_shape_is_given_as_it_is(tmp_path: Path) -> None:

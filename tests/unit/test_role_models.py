@@ -101,6 +101,14 @@ class TestWhatIsRefused:
         for given in ({"draft": "never"}, {"objective_only": True}, {"checks": [{"name": "c", "command": "true"}]}):
             require_keys(drafted, order(**given))
 
+    def test_the_fix_builder_s_key_only_where_there_may_be_a_repair(self, tmp_path: Path) -> None:
+        settings = settings_of(tmp_path, '[agents.fix_builder]\nmodel = "openai:gpt-4o"\n')
+        looped = {"content": "work", "fix_loop": {"enabled": True}}
+        refused(require_keys, settings, Order.model_validate(looped))
+        refused(require_keys, settings, Order.model_validate({**looped, "verification": {"objective_only": True}}))
+        require_keys(settings, order())
+        require_keys(settings, Order.model_validate({**looped, "verification": {"enabled": False}}))
+
     def test_before_a_host_is_started_for_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(spawning, "server_binary", lambda _: "/no/temporal")
         settings = settings_of(tmp_path, LOCAL)
@@ -122,7 +130,7 @@ class TestTheDoctor:
         others, found = doctor_models.models(settings_of(tmp_path, LOCAL + PRICE + more))
         assert (others.ok, found.ok) == (True, True)
         local = "local (no key, $0.1 in and $0.4 out a million tokens, at http://127.0.0.1:8000/v1)"
-        assert others.text == f"designer, strategist, advocate, critic, judge: {local}"
+        assert others.text == f"designer, strategist, advocate, critic, judge, fix_builder: {local}"
         assert found.text == (
             "auditor: local (no key, $0.1 in and $0.4 out a million tokens, at http://127.0.0.1:8000/v1), then "
             "anthropic:claude-sonnet-4-5 (key in ANTHROPIC_API_KEY, $3 in and $15 out a million tokens), then "
@@ -136,7 +144,7 @@ class TestTheDoctor:
         assert one.text == play
         rest, judge = doctor_models.models(settings_of(tmp_path, '[agents.judge]\nmodel = "script:play.yaml"\n'))
         assert (judge.text, judge.ok) == (f"judge: {play}", True)
-        assert (rest.text, rest.ok) == ("designer, strategist, auditor, advocate, critic: none", True)
+        assert (rest.text, rest.ok) == ("designer, strategist, auditor, advocate, critic, fix_builder: none", True)
 
     def test_names_all_that_is_missing_with_the_fix(self, tmp_path: Path) -> None:
         found = doctor_models.models(
