@@ -16,7 +16,7 @@ from domain.roles.repaired import Repair
 from domain.roles.results import PassResult
 from domain.tree import Manifest, changes
 from tests.fakes.evidence import MemoryStore
-from tests.fakes.repairs import APPLIED, BASE, FIX, HEAD, RIGHT, pass_on
+from tests.fakes.repairs import APPLIED, BASE, FIX, HEAD, RIGHT, Contents, pass_on
 from tests.fakes.role_desk import EXPLANATION, Desk, FakeTool, Played, call, text
 
 TOOLS = {"Read", "grep", "glob", "Edit"}
@@ -142,7 +142,7 @@ async def test_what_is_refused_is_told_and_kept(desk: Desk) -> None:
         "/etc/passwd": "outside_tree",
         "out": "outside_tree",
     }
-    extra = {"docs/manual.md": b"return n > 1\n", "out": "../../etc/passwd"}
+    extra: Contents = {"docs/manual.md": b"return n > 1\n", "out": "../../etc/passwd"}
     played = desk.plays(
         [call("Edit", **{**FIX, "path": path}) for path in bad],
         [call("Edit", path="src/prime.py", old="", new="x"), call("Edit", path="src/prime.py", content="x")],
@@ -270,7 +270,8 @@ async def test_a_pass_that_was_killed_makes_no_edit_twice_and_sends_nothing_twic
     assert first.asked, "it was killed in the middle"
     second = plays(other, first)
     result = await other.run(request)
-    assert result.fixed == whole.fixed is not None
+    assert result.fixed is not None
+    assert result.fixed == whole.fixed
     assert result.fixed.edits == 2
     assert content(other, result) == RIGHT.replace(b"n > 1", b"1 < n")
     assert [one.code for one in result.refused] == [one.code for one in whole.refused] == ["not_found", "same"]
