@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -13,7 +15,6 @@ from adapters.roles.editing import Edit, EditArguments
 from adapters.roles.snapshot_tools import Glob, GlobArguments, Grep, GrepArguments, Limits, Read, ReadArguments
 from adapters.roles.tool import ToolRefused
 from adapters.roles.workbench import Workbench
-from domain.base import sha256_hex
 from domain.tree import Manifest, changes
 from tests.fakes.evidence import MemoryStore
 from tests.fakes.repairs import BASE, FIX, HEAD, RIGHT, Contents, pass_on
@@ -238,7 +239,8 @@ async def test_no_file_with_a_secret_in_it_is_written_back_masked(desk: Desk) ->
     request = pass_on(desk, {**base, "src/prime.py": HEAD["src/prime.py"]}, base)
     masked = MaskedEvidence(plain, Masker({"KEY": SECRET.encode()}))
     bench = Workbench(masked, request.frozen, request.scope, request.round.order)
-    assert await refused(bench, "src/keys.py") == "has_secret"
+    for old in ("return", SECRET, "[secret KEY]"):
+        assert await refused(bench, "src/keys.py", old) == "has_secret"
     assert await refused(bench, "src/prime.py", "n > 1", SECRET) == "has_secret"
     assert SECRET.encode() not in plain.blobs[masked.put(f"{SECRET}\n".encode())]
     await edit(bench, **FIX)
@@ -268,11 +270,28 @@ async def test_the_same_edits_come_to_the_same_tree(desk: Desk) -> None:
     assert came[0].paths == ("src/other.py", "src/prime.py")
 
 
-async def test_a_call_that_is_given_up_has_made_no_edit(desk: Desk) -> None:
-    """What is planned is made by the event loop, which a caller that waits no longer does not come back to."""
+async def test_a_call_that_is_given_up_has_made_no_edit(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its thread goes on, and nobody is told what comes of it."""
     bench = bench_of(desk)
-    entry = bench.file("src/prime.py")
-    planned = bench.planned(entry, bench.text(entry).replace("n > 1", "n > 2"))
+    begun, go_on, ended = (threading.Event() for _ in range(3))
+    plan = Edit._plan
+
+    def held_up(self: Edit, asked: EditArguments) -> object:
+        begun.set()
+        go_on.wait()
+        try:
+            return plan(self, asked)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(Edit, "_plan", held_up)
+    given_up = asyncio.create_task(edit(bench, **FIX))
+    await asyncio.to_thread(begun.wait)
+    given_up.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await given_up
+    go_on.set()
+    await asyncio.to_thread(ended.wait)
     assert (bench.edits, bench.changed) == (0, ())
-    bench.make(planned)
-    assert bench.tree.by_path["src/prime.py"].digest == sha256_hex(planned.data)
+    await edit(bench, **FIX)
+    assert (bench.edits, bench.changed) == (1, ("src/prime.py",))
