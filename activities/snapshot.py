@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from temporalio import activity
 
@@ -49,6 +50,13 @@ class SnapshotActivities:
     @activity.defn(name="snapshot.apply")
     @speaks_temporal
     async def apply(self, request: ApplyInput) -> Applied:
-        """A verified repair into the workspace, where that has not changed since."""
+        """A verified repair into the workspace, where that has not changed since.
+
+        Begun, it goes to its end: whoever cancels it meanwhile is told what it wrote.
+        """
         async with beating() as say:
-            return await asyncio.to_thread(self._snapshots.apply, request, say)
+            writing = asyncio.ensure_future(asyncio.to_thread(self._snapshots.apply, request, say))
+            while not writing.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([writing])
+            return writing.result()

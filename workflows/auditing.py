@@ -66,6 +66,11 @@ class Auditing:
         """What the worker answered so far, and where it did not."""
         return tuple(self._answers)
 
+    @property
+    def _most_questions(self) -> int:
+        """How many may be asked: none of a repair, since whoever made it is not there to answer."""
+        return 0 if self._round.loop else self._order.safeguards.follow_ups
+
     def hear(self, answer: FollowUpAnswer) -> None:
         """The todo's answer to the question that is open; one to any other is none."""
         if self._open and answer.round == self._open:
@@ -99,7 +104,7 @@ class Auditing:
                     "stage": "informed",
                     "contradictions": contradictions,
                     "first_look": last.said,
-                    "questions": self._order.safeguards.follow_ups,
+                    "questions": self._most_questions,
                 }
             )
             last = await self._stage(informed, trees)

@@ -146,6 +146,17 @@ RELEASE: ActivityOptions = {
 """Before all checks that wait: behind them it would run out of its time to start, and the tree keep its room."""
 
 
+FIX_SPENT: ActivityOptions = {**TRAIL, "start_to_close_timeout": timedelta(minutes=1)}
+"""For ever: what is not known to be paid for is no loop's to spend more on."""
+
+FIX_FILE: ActivityOptions = {
+    "task_queue": WORKFLOWS_QUEUE,
+    "start_to_close_timeout": timedelta(minutes=5),
+    "retry_policy": RetryPolicy(maximum_interval=timedelta(seconds=5), maximum_attempts=200),
+    "priority": _goes("begun"),
+}
+"""A quarter of an hour, as for a round's report."""
+
 TODOS: ActivityOptions = {
     "task_queue": WORKFLOWS_QUEUE,
     "start_to_close_timeout": timedelta(minutes=2),
@@ -200,6 +211,15 @@ def freeze(host: str) -> ActivityOptions:
         "heartbeat_timeout": HEARTBEAT,
         "retry_policy": RetryPolicy(maximum_attempts=4),
         "priority": _goes("work"),
+    }
+
+
+def fix_apply(host: str) -> ActivityOptions:
+    """A verified repair, where the workspace is. Cancelled before a worker has it, it never begins; after, it ends."""
+    return {
+        **freeze(host),
+        "cancellation_type": ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+        "priority": _goes("begun"),
     }
 
 

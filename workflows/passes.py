@@ -1,4 +1,4 @@
-"""The passes of one round's roles: each asked of its activity, told to the trail, and counted against one limit.
+"""Passes of roles, a round's or a repair's: each asked of its activity, in the trail, counted against one limit.
 
 Source: DESIGN 4 "Role passes" and 3 "Timers": the roles of a round share `audit_timeout`.
 """
@@ -21,15 +21,19 @@ with workflow.unsafe.imports_passed_through():
     from domain.roles.results import PassResult
     from domain.roles.spending import MICROS
     from workflows import options
-    from workflows.trail import RoundTrail
+    from workflows.trail import AttemptTrail
 
 
 class Passes:
-    """All passes of a round. `results`: what each came to, in the order in which they ended."""
+    """All passes that share the roles' time. `results`: what each came to, in the order in which they ended.
 
-    def __init__(self, order: Order, trail: RoundTrail) -> None:
+    `used`: seconds of that time that were gone before the first of them.
+    """
+
+    def __init__(self, order: Order, trail: AttemptTrail, used: float = 0.0) -> None:
         self._order = order
         self._trail = trail
+        self._used = used
         self.results: list[PassResult] = []
         self._scripted: set[Role] = set()
 
@@ -41,7 +45,7 @@ class Passes:
     @property
     def left(self) -> float:
         """Seconds that are left: only passes take of them, no open question and no check."""
-        return course.time_left(self._order, self.results)
+        return course.time_left(self._order, self.results) - self._used
 
     async def ask(self, asked: PassInput) -> PassResult:
         """One pass, in the trail. No model that is configured is no event: nobody was asked."""

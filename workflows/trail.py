@@ -66,12 +66,12 @@ class Writer:
         return ref
 
 
-class RoundTrail(Writer):
-    """The events of one round."""
+class AttemptTrail(Writer):
+    """The events of one workflow that is about an `attempt` of a todo's."""
 
-    def __init__(self, request: RoundInput) -> None:
-        super().__init__(request.workflow_id, request.session, request.todo, request.store)
-        self._attempt = request.attempt
+    def __init__(self, workflow_id: str, request: RoundInput) -> None:
+        super().__init__(workflow_id, request.session, request.todo, request.store)
+        self.attempt = request.attempt
 
     async def record(
         self,
@@ -86,4 +86,11 @@ class RoundTrail(Writer):
         `before` and `after`: what it changed of the todo, by the names of `domain.read_model.TodoView`.
         """
         event = Event(action=action, actor=actor, before=before or {}, after=after or {}, payload=payload)
-        await self.write(event, self._attempt)
+        await self.write(event, self.attempt)
+
+
+class RoundTrail(AttemptTrail):
+    """The events of one round."""
+
+    def __init__(self, request: RoundInput) -> None:
+        super().__init__(request.workflow_id, request)

@@ -6,7 +6,6 @@ Source: DESIGN 4 "snapshot" and "scope".
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from temporalio import workflow
@@ -15,7 +14,7 @@ from temporalio.exceptions import ActivityError
 with workflow.unsafe.imports_passed_through():
     from activities.boundary import domain_error, outside_error
     from activities.snapshot import SnapshotActivities
-    from domain.checks import Item
+    from domain.checks import items_of
     from domain.criteria import GitCommitExists
     from domain.errors import Unavailable, WorkspaceRefused
     from domain.events import SYSTEM
@@ -38,14 +37,30 @@ class Trees:
         return self.scope.base or self.frozen.base
 
 
+def freeze_input(request: RoundInput, frozen_base: str = "") -> FreezeInput:
+    """How the round looks at its workspace. `frozen_base` as in `FreezeInput`."""
+    order = request.order
+    assert order.base is not None, "adapters/config refuses an order without a base"
+    commits = any(isinstance(item.criterion, GitCommitExists) for item in items_of(order))
+    return FreezeInput(
+        round=request.workflow_id,
+        workspace=order.workspace,
+        base=order.base,
+        include=tuple(order.snapshot.include),
+        commits=order.verification.asks_auditor or commits,
+        secrets=tuple(order.environment.secrets),
+        order_folder=posixpath.dirname(request.order_file),
+        order_files=order.files_beside,
+        frozen_base=frozen_base,
+    )
+
+
 class Freezing:
     """The trees of one round, as far as there are any. `refused`: why the worker's tree was not taken."""
 
-    def __init__(self, request: RoundInput, items: Iterable[Item], trail: RoundTrail) -> None:
+    def __init__(self, request: RoundInput, trail: RoundTrail) -> None:
         self._round = request
         self._order = request.order
-        asks = request.order.verification.asks_auditor
-        self._commits = asks or any(isinstance(item.criterion, GitCommitExists) for item in items)
         self._trail = trail
         self._missing: Unavailable | None = None
         self.frozen: Frozen | None = None
@@ -63,25 +78,14 @@ class Freezing:
 
     async def freeze(self) -> tuple[NodeStatus, str]:
         """Copy the workspace and its base, by path, into the store."""
-        order = self._order
         if self._round.frozen is not None:
-            return await self._take(self._round.frozen, "frozen with the claim: ")
-        assert order.base is not None, "adapters/config refuses an order without a base"
-        request = FreezeInput(
-            round=self._round.workflow_id,
-            workspace=order.workspace,
-            base=order.base,
-            include=tuple(order.snapshot.include),
-            commits=self._commits,
-            secrets=tuple(order.environment.secrets),
-            order_folder=posixpath.dirname(self._round.order_file),
-            order_files=order.files_beside,
-        )
+            return await self._take(self._round.frozen, "repaired: " if self._round.loop else "frozen with the claim: ")
+        request = freeze_input(self._round)
         try:
             frozen = await workflow.execute_activity_method(
                 SnapshotActivities.freeze,
                 request,
-                summary=f"freeze {order.workspace}",
+                summary=f"freeze {request.workspace}",
                 **options.freeze(self._round.host),
             )
         except ActivityError as error:

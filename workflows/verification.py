@@ -51,6 +51,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.dag import Node
     from workflows.drafting import Drafting
     from workflows.environment import Environment
+    from workflows.fix_start import followed_by_fixes, result_of
     from workflows.items import ItemRuns
     from workflows.nodes import nodes_of
     from workflows.passes import Passes
@@ -74,11 +75,11 @@ class VerificationWorkflow:
         self._started_at = workflow.now()
         self._trail = RoundTrail(request)
         self._board = Board(self._nodes, self._items)
-        self._freezing = Freezing(request, self._items, self._trail)
+        self._freezing = Freezing(request, self._trail)
         self._environment = Environment(self._order, self._items, self._trail)
         self._runs = ItemRuns(request, self._trail, self._board, self._environment)
         self._probe = Probe(request, self._trail, self._runs)
-        self._passes = Passes(self._order, self._trail)
+        self._passes = Passes(self._order, self._trail, request.roles_used)
         self._drafting = Drafting(request, self._trail, self._runs, self._passes, self._environment)
         self._auditing = Auditing(request, self._trail, self._runs, self._passes)
         self._arguing = Arguing(request, self._trail, self._passes)
@@ -123,7 +124,7 @@ class VerificationWorkflow:
         await self._release()
         assert self._result is not None, "the decide node sets the result"
         round_ended(self._result.decision.outcome.value, self._in_order())
-        return self._result
+        return await followed_by_fixes(self._round, self._result)
 
     @workflow.signal(name="answered")
     def hear_answer(self, answer: FollowUpAnswer) -> None:
@@ -274,15 +275,7 @@ class VerificationWorkflow:
         )
         self._filed = filed
         self._status = RoundStatus.DECIDED
-        not_passed = tuple(result.id for result in results if result.required and not result.passed)
-        self._result = RoundResult(
-            decision=decision,
-            report=filed.report,
-            retry_context=filed.retry_context,
-            not_passed=not_passed,
-            passed=not not_passed and record.scope is not None and not record.scope.violations_total,
-            timed_out=any(result.code == "verification_timeout" for result in results),
-        )
+        self._result = result_of(record, filed)
         workflow.upsert_search_attributes([options.REVIEW_ATTRIBUTE.value_set(review)])
         why = "; ".join(reason.text for reason in decision.reasons)
         self._board.decided(decision.outcome.value, why)

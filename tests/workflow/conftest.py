@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -11,11 +12,13 @@ from datetime import timedelta
 
 import pytest
 from pydantic import JsonValue
+from temporalio import activity
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
+from activities.boundary import speaks_temporal
 from activities.checks import CheckActivities
 from activities.claims import ClaimActivities
 from activities.drafts import DraftActivities
@@ -30,6 +33,7 @@ from domain.checks import Item, Observation, Outcome
 from domain.criteria import CRITERION_TYPES
 from domain.event_kinds import problems
 from domain.events import Actor, TrailEntry, TrailRef
+from domain.fix_messages import Applied, ApplyInput, FiledFixLoop, FileFixLoopInput, SpentInput, SpentResult
 from domain.messages import (
     FreezeInput,
     Frozen,
@@ -52,6 +56,7 @@ from tests.fakes.evidence import MemoryStore
 from tests.fakes.trail import MemoryTrail
 from tests.workflow.scripted_role import Sayings, ScriptedRole
 from workflows import options
+from workflows.fix_loop import FixLoopWorkflow
 from workflows.options import ROLES_QUEUE, SANDBOX_QUEUE, SEARCH_ATTRIBUTES, WORKFLOWS_QUEUE, workspace_queue
 from workflows.verification import VerificationWorkflow
 
@@ -71,6 +76,10 @@ class Script:
 
     `base_runs`: what runs on the base come to one after the other, where that is not `base`'s for all of them. On an
     `empty` tree everything fails that is not named there.
+
+    `applies`: what comes of repairs for the workspace, one after the other, all of them written afterwards. Once the
+    first is under way `applying` is set, and it ends no sooner than `apply_held` is. `costs`: what the ledger has of
+    each attempt.
 
     A check takes its `seconds`, and ends no sooner than so many have run `together` and what it is `held` by is set.
     """
@@ -100,6 +109,13 @@ class Script:
     seconds: dict[str, float] = field(default_factory=dict)
     together: int = 0
     held: dict[str, asyncio.Event] = field(default_factory=dict)
+    applies: list[Applied | Exception] = field(default_factory=list)
+    applied: list[ApplyInput] = field(default_factory=list)
+    applying: threading.Event = field(default_factory=threading.Event)
+    apply_held: threading.Event | None = None
+    costs: dict[int, SpentResult] = field(default_factory=dict)
+    files: list[Exception] = field(default_factory=list)
+    filed: list[FileFixLoopInput] = field(default_factory=list)
     auditor: Sayings = field(default_factory=Sayings)
     ran: list[str] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
@@ -165,6 +181,22 @@ class ScriptedPorts:
         if isinstance(self._script.probe, Exception):
             raise self._script.probe
         return self._script.probe
+
+    def apply(self, request: ApplyInput, progress: Progress) -> Applied:
+        """The next answer, once it may be given."""
+        script = self._script
+        script.applied.append(request)
+        script.applying.set()
+        if script.apply_held is not None:
+            assert script.apply_held.wait(TOGETHER_SECONDS), "nobody lets it end"
+        answer = script.applies.pop(0) if script.applies else Applied(paths=("a.py",))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def patch(self, from_head: str, to_head: str) -> str:
+        """A difference by name only."""
+        return self._store.put(f"{from_head} to {to_head}".encode())
 
     async def prepare(self, image: str, progress: Progress) -> Image:
         """An image by name only."""
@@ -236,6 +268,30 @@ class ScriptedPorts:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+
+class ScriptedFixes:
+    """What a fix loop asks of the ledger and of the folder that people read."""
+
+    def __init__(self, script: Script, ports: ScriptedPorts, store: MemoryStore) -> None:
+        self._script = script
+        self._ports = ports
+        self._store = store
+
+    @activity.defn(name="fix.spent")
+    async def spent(self, request: SpentInput) -> SpentResult:
+        """The attempt's costs."""
+        return self._script.costs.get(request.attempt, SpentResult())
+
+    @activity.defn(name="fix.file")
+    @speaks_temporal
+    async def file(self, request: FileFixLoopInput) -> FiledFixLoop:
+        """Note it."""
+        self._script.filed.append(request)
+        if self._script.files:
+            raise self._script.files.pop(0)
+        patch = self._ports.patch(request.from_head, request.to_head) if request.to_head else ""
+        return FiledFixLoop(summary=self._store.put(b"# A fix loop"), patch=patch)
 
 
 class StrictTrail(MemoryTrail):
@@ -338,6 +394,7 @@ def of_a_round(script: Script, trail: MemoryTrail, store: MemoryStore) -> dict[s
     """The activities of a round, by queue."""
     ports = ScriptedPorts(script, store)
     snapshot = SnapshotActivities(ports)
+    fixes = ScriptedFixes(script, ports, store)
     return {
         WORKFLOWS_QUEUE: [
             TrailActivities(trail).append,
@@ -347,8 +404,10 @@ def of_a_round(script: Script, trail: MemoryTrail, store: MemoryStore) -> dict[s
             DraftActivities(store).keep,
             snapshot.assess,
             snapshot.probe,
+            fixes.spent,
+            fixes.file,
         ],
-        workspace_queue("here"): [snapshot.freeze, snapshot.freeze_base],
+        workspace_queue("here"): [snapshot.freeze, snapshot.freeze_base, snapshot.apply],
         SANDBOX_QUEUE: on_an_engine(ports, store),
         ROLES_QUEUE: [RoleActivities(ScriptedRole(script.auditor, store)).run],
     }
@@ -365,7 +424,7 @@ async def working(
             Worker(
                 client,
                 task_queue=queue,
-                workflows=[VerificationWorkflow] if queue == WORKFLOWS_QUEUE else [],
+                workflows=[VerificationWorkflow, FixLoopWorkflow] if queue == WORKFLOWS_QUEUE else [],
                 activities=activities,
                 activity_executor=executor,
                 max_heartbeat_throttle_interval=timedelta(seconds=0.1),  # an activity learns of its end by its beats

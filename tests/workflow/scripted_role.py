@@ -12,7 +12,7 @@ from domain.roles.argued import Case, Judgement
 from domain.roles.names import Role, Side
 from domain.roles.opinion import FirstLook, Opinion, Question
 from domain.roles.passes import PassInput
-from domain.roles.results import Assessed, PassResult, PassUsage, Provenance, RefusedCall, WantedTest
+from domain.roles.results import Assessed, Fixed, PassResult, PassUsage, Provenance, RefusedCall, WantedTest
 from domain.verdict import Audit, AuditorOutcome, Ruled
 
 FIRST_LOOK = FirstLook(assessments=[]).model_dump_json().encode()
@@ -39,6 +39,7 @@ CASES: dict[Side, bytes] = {
 }
 JUDGEMENT = Judgement(rulings=[]).model_dump_json().encode()
 MESSAGES = b"[]"
+PATCH = b"--- a/a.py\n+++ b/a.py\n"
 SCRIPTED = Provenance(model="script:auditor.yaml", scripted=True, prompt="p" * 64, tools="t" * 64, policy="c" * 64)
 LOOKED = PassResult(
     outcome="answered", said=sha256_hex(FIRST_LOOK), messages=sha256_hex(MESSAGES), provenance=SCRIPTED, seconds=10.0
@@ -98,6 +99,27 @@ def wanting(*items: str) -> PassResult:
     return LOOKED.model_copy(update={"outcome": "wants_tests", "said": "", "tests": tests})
 
 
+def repaired(head: str = "1", **fields: object) -> PassResult:
+    """A fix builder's pass that came to a repair: a tree by its name."""
+    fixed = Fixed(
+        kind="applied",
+        answer="APPLIED:1",
+        edits=1,
+        head=head * 64,
+        head_files=2,
+        head_bytes=30,
+        patch=sha256_hex(PATCH),
+        paths=("a.py",),
+    )
+    return LOOKED.model_copy(update={"fixed": fixed, "seconds": 40.0, **fields})
+
+
+def unrepaired(reason: str) -> PassResult:
+    """A fix builder's pass that came to none."""
+    fixed = Fixed(kind="could_not_apply", answer=f"COULD_NOT_APPLY: {reason}", reason=reason)
+    return LOOKED.model_copy(update={"fixed": fixed})
+
+
 def refused(*tools: str) -> tuple[RefusedCall, ...]:
     """Calls that were refused."""
     return tuple(RefusedCall(tool=tool, arguments="{}", code="no_such_tool", reason="no such tool") for tool in tools)
@@ -107,8 +129,8 @@ def refused(*tools: str) -> tuple[RefusedCall, ...]:
 class Sayings:
     """What the auditor's passes come to, one after the other, and each other role's; afterwards no model is configured.
 
-    `told`: what every pass was told, in the order in which they began. `seconds`: how long each takes of the worker's
-    own time.
+    `told`: what every pass was told, in the order in which they began; the first has `began`. `seconds`: how long each
+    takes of the worker's own time; it ends no sooner than what it is `held` by is set.
     """
 
     passes: list[PassResult | Exception] = field(default_factory=list)
@@ -116,6 +138,8 @@ class Sayings:
     told: list[PassInput] = field(default_factory=list)
     seconds: float = 0.0
     cancelled: int = 0
+    held: asyncio.Event | None = None
+    began: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def asked(self) -> list[PassInput]:
@@ -133,16 +157,19 @@ class ScriptedRole:
 
     def __init__(self, sayings: Sayings, store: EvidenceStore) -> None:
         self._sayings = sayings
-        for blob in (FIRST_LOOK, OPINION, JUDGEMENT, MESSAGES, *CASES.values()):
+        for blob in (FIRST_LOOK, OPINION, JUDGEMENT, MESSAGES, PATCH, *CASES.values()):
             store.put(blob)
 
     async def run(self, request: PassInput, progress: Progress, used: float) -> PassResult:
         """The next saying."""
         said = self._sayings
         said.told.append(request)
+        said.began.set()
         passes = said.passes if request.role == "auditor" else said.by_role.get(request.role, [])
         try:
             await asyncio.sleep(said.seconds)
+            if said.held is not None:
+                await said.held.wait()
         except asyncio.CancelledError:
             said.cancelled += 1
             raise

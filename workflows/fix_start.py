@@ -1,0 +1,68 @@
+"""How a round ends, and how the fix loop of one that stands alone begins. A todo begins its own.
+
+Source: DESIGN 4 "Vocabulary", seed `fix loop` 1 and 2.
+"""
+
+from __future__ import annotations
+
+from temporalio import workflow
+from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
+
+with workflow.unsafe.imports_passed_through():
+    from domain import fixing
+    from domain.confidence import confidence_of
+    from domain.fix_messages import FixLoopInput
+    from domain.messages import FiledReport, RoundInput, RoundRecord, RoundResult
+    from workflows import options
+    from workflows.board import summary_of
+
+
+def result_of(record: RoundRecord, filed: FiledReport) -> RoundResult:
+    """What the round answers."""
+    results, scope, decision = record.results, record.scope, record.decision
+    not_passed = tuple(result.id for result in results if result.required and not result.passed)
+    answered = RoundResult(
+        decision=decision,
+        report=filed.report,
+        retry_context=filed.retry_context,
+        not_passed=not_passed,
+        passed=not not_passed and scope is not None and not scope.violations_total,
+        timed_out=any(result.code == "verification_timeout" for result in results),
+    )
+    if not record.input.order.fix_loop.enabled:
+        return answered
+    confidence = confidence_of(decision, results, record.notices)
+    return answered.model_copy(update={"confidence": confidence, "frozen": record.frozen, "scope": scope})
+
+
+async def followed_by_fixes(request: RoundInput, result: RoundResult) -> RoundResult:
+    """The result, with the id of the fix loop that goes on from it: only of a round of a worker's that stands alone."""
+    if request.todo_workflow or request.loop or not fixing.begins(request.order, result):
+        return result
+    loop = FixLoopInput(round=request, result=result, budget=fixing.budget_of(request.order))
+    try:
+        await workflow.start_child_workflow(
+            "FixLoopWorkflow",
+            loop,
+            id=loop.workflow_id,
+            task_queue=options.WORKFLOWS_QUEUE,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+            parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+            search_attributes=found_by(request),
+            static_summary=summary_of(request.order.title),
+        )
+    except WorkflowAlreadyStartedError:
+        workflow.logger.warning("there is a workflow %r that this round did not start", loop.workflow_id)
+        return result
+    return result.model_copy(update={"fix": loop.workflow_id})
+
+
+def found_by(request: RoundInput) -> TypedSearchAttributes:
+    """What a workflow about the round's todo is found by from its start."""
+    return TypedSearchAttributes(
+        [
+            SearchAttributePair(options.SESSION_ATTRIBUTE, request.session),
+            SearchAttributePair(options.DOMAIN_ATTRIBUTE, request.order.domain),
+        ]
+    )

@@ -1,0 +1,52 @@
+"""The rows of a fix loop, each stored also when the loop is cancelled meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from temporalio import workflow
+
+with workflow.unsafe.imports_passed_through():
+    from pydantic import JsonValue
+
+    from domain.events import Action, Actor
+    from domain.fix_messages import FixLoopInput
+    from workflows.trail import AttemptTrail
+
+T = TypeVar("T")
+
+
+async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """What comes of it, though the workflow is cancelled meanwhile: `unless_cancelled` then says that it was."""
+    task = asyncio.create_task(work)
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await workflow.wait([task])
+    return task.result()
+
+
+def unless_cancelled() -> None:
+    """Raise `asyncio.CancelledError` where the workflow was cancelled: what it waited for then may have ended well."""
+    if workflow.cancellation_reason() is not None:
+        raise asyncio.CancelledError
+
+
+class FixTrail(AttemptTrail):
+    """The events of one fix loop. Its `attempt` is that of the last round whose work is known."""
+
+    def __init__(self, request: FixLoopInput) -> None:
+        super().__init__(request.workflow_id, request.round)
+
+    async def record(
+        self,
+        action: Action,
+        actor: Actor,
+        payload: dict[str, JsonValue],
+        before: dict[str, JsonValue] | None = None,
+        after: dict[str, JsonValue] | None = None,
+    ) -> None:
+        """As any workflow's, but never given up: a row that says what was done is not lost with what was not."""
+        await to_its_end(super().record(action, actor, payload, before, after))
