@@ -21,7 +21,7 @@ with workflow.unsafe.imports_passed_through():
     from domain.status import AFTER_A_ROUND, ReviewStatus, TodoStatus
     from workflows import options
     from workflows.fix_state import FixState
-    from workflows.fix_trail import FixTrail
+    from workflows.fix_trail import FixTrail, called_off
     from workflows.trees import freeze_input
 
 
@@ -43,11 +43,13 @@ class Ends:
             freeze=freeze_input(state.request.round, state.request.frozen_base), head=then.head, fixed=state.repaired
         )
         try:
-            applied = await workflow.execute_activity_method(
-                SnapshotActivities.apply,
-                asked,
-                summary=f"the repair into {asked.freeze.workspace}",
-                **options.fix_apply(state.request.round.host),
+            applied = await called_off(
+                workflow.start_activity_method(
+                    SnapshotActivities.apply,
+                    asked,
+                    summary=f"the repair into {asked.freeze.workspace}",
+                    **options.fix_apply(state.request.round.host),
+                )
             )
         except ActivityError as error:
             applied = Applied(why=str(domain_error(error)))

@@ -66,7 +66,7 @@ class FixState:
 
     def show(self) -> None:
         """What the Web UI shows of it."""
-        workflow.set_current_details(self._details())
+        workflow.set_current_details(self.details())
 
     def came_to(
         self, ending: Ending, trigger: str = "", reason: str = "", notes: tuple[str, ...] = ()
@@ -86,18 +86,19 @@ class FixState:
             notes=notes,
         )
 
-    def _details(self) -> str:
+    def details(self) -> str:
+        """Bullets of Markdown."""
         order, of = self.request.round.order, self.request.budget.loops
         doing = self.progress.doing.upper()
         lines = [f"**{as_text(doing)}** {as_text(order.title[:SHOWN_CHARACTERS])}", ""]
         lines += [_line(iteration, of) for iteration in self.iterations]
         if self.loop > self.request.tally.loops + len(self.iterations):
             where = f" in {self.verifying}" if self.verifying else ""
-            lines.append(as_line("▸", f"loop {self.loop} of {of}: {self.doing}{where}"))
+            lines.append(_as_line("▸", f"loop {self.loop} of {of}: {self.doing}{where}"))
         return "\n".join(lines)
 
 
-def as_line(mark: str, text: str) -> str:
+def _as_line(mark: str, text: str) -> str:
     """A bullet of Markdown that shows `text` as it is."""
     return f"- {mark} {as_text(text[:SHOWN_CHARACTERS])}"
 
@@ -105,4 +106,4 @@ def as_line(mark: str, text: str) -> str:
 def _line(iteration: Iteration, of: int) -> str:
     said = [part for part in (iteration.answer, iteration.outcome.replace("_", " "), iteration.why) if part]
     mark = "?" if iteration.why else "✓" if iteration.outcome == "verified" else "✗"
-    return as_line(mark, f"loop {iteration.loop} of {of}: {', '.join(said)}")
+    return _as_line(mark, f"loop {iteration.loop} of {of}: {', '.join(said)}")

@@ -1,4 +1,4 @@
-"""The rows of a fix loop, each stored also when the loop is cancelled meanwhile."""
+"""How a fix loop waits for what must not be lost when it is cancelled meanwhile, its rows first of all."""
 
 from __future__ import annotations
 
@@ -32,6 +32,19 @@ def unless_cancelled() -> None:
     """Raise `asyncio.CancelledError` where the workflow was cancelled: what it waited for then may have ended well."""
     if workflow.cancellation_reason() is not None:
         raise asyncio.CancelledError
+
+
+async def called_off(activity: workflow.ActivityHandle[T]) -> T:
+    """What comes of the activity, which ends where the workflow is cancelled and it can still be called off.
+
+    Awaited by itself, an activity that ends in the moment of the cancellation is one whose result nobody learns.
+    """
+    try:
+        await workflow.wait([activity])
+    except asyncio.CancelledError:
+        await workflow.wait_condition(lambda: True)  # by now it has heard whatever has come for it
+        activity.cancel()
+    return await activity
 
 
 class FixTrail(AttemptTrail):

@@ -11,11 +11,10 @@ from domain import fixing
 from domain.base import sha256_hex
 from domain.confidence import Confidence
 from domain.decision import Decision, Reason, RoundOutcome
-from domain.events import TrailRow
+from domain.events import Actor, TrailRow
 from domain.fix_messages import FixLoopInput, FixLoopResult
-from domain.messages import Frozen, RoundResult, ScopeResult
+from domain.messages import Frozen, RoundInput, RoundResult, ScopeResult
 from domain.order import Order
-from domain.ports import Finding
 from domain.roles.results import PassResult
 from tests.workflow.conftest import FAILED, PASSED, House, Said, order_of
 from workflows.fix_loop import FixLoopWorkflow
@@ -50,16 +49,25 @@ def looped(**fields: JsonValue) -> Order:
     return order_of(f"wo-fix-{next(_names)}", **given)
 
 
-def loop_of(
-    house: House, order: Order | None = None, result: RoundResult = FEEDBACK, *, alone: bool = False, **fields: object
-) -> FixLoopInput:
+def loop_for(order: Order, store: str = "", *, alone: bool = False, **fields: object) -> FixLoopInput:
     """The loop of the first round of a todo, or of one that stands `alone`."""
-    order = order or looped()
-    request = house.round(order)
-    if not alone:
-        request = request.model_copy(update={"todo_workflow": f"todo/local/{order.id}"})
-    given = FixLoopInput(round=request, result=result, budget=fixing.budget_of(order))
-    return given.model_copy(update=fields)
+    request = RoundInput(
+        session="local",
+        todo=order.id,
+        attempt=1,
+        order=order,
+        order_digest="0" * 64,
+        host="here",
+        store=store,
+        actor=Actor(role="human", identity="ann"),
+        todo_workflow="" if alone else f"todo/local/{order.id}",
+    )
+    return FixLoopInput(round=request, result=FEEDBACK, budget=fixing.budget_of(order)).model_copy(update=fields)
+
+
+def loop_of(house: House, order: Order | None = None, *, alone: bool = False, **fields: object) -> FixLoopInput:
+    """The same for the house's trail, of an order that nobody else has."""
+    return loop_for(order or looped(), house.trail.store_id(), alone=alone, **fields)
 
 
 def rounds(*passing: bool) -> list[Said]:
@@ -95,7 +103,3 @@ def actions(house: House) -> list[str]:
 def patch_of(house: House, to_head: str) -> str:
     """The blob of the whole repair, as the scripted ports name it."""
     return sha256_hex(f"{HEAD} to {to_head}".encode())
-
-
-ADVISORY = Finding(outcome=FAILED.outcome, code="exit_code", text="exit code 1, expected 0", exit_code=1)
-"""What of an advisory check makes a verified round one with notes."""
