@@ -1,7 +1,8 @@
 """Exports one history a path of each workflow, which `tests/replay` then replays: `make histories`.
 
-A new path of a round is an entry in `paths`, one of a session or todo a function in `tests/replay/ways.py`; what comes
-of it is a line in `tests/replay/results.py`, whose test fails without. `make histories ONLY=NAME` keeps only these.
+A new path of a round is an entry in `paths`, one of a session or todo a function in `tests/replay/ways.py`, one of a
+fix loop in `tests/replay/fixes.py`; what comes of it is a line in `tests/replay/results.py`, whose test fails without.
+`make histories ONLY=NAME` keeps only these.
 Until the first tag, histories are exported anew when a workflow changes; afterwards that is `workflow.patched`, and
 what was recorded before stays as it is.
 """
@@ -22,6 +23,7 @@ from domain.order import Order
 from domain.roles.results import PassResult
 from tests.fakes.evidence import MemoryStore
 from tests.fakes.trail import MemoryTrail
+from tests.replay.fixes import FIXES
 from tests.replay.ways import SHORT_RUNS, WAYS, compact, continued
 from tests.workflow.conftest import FAILED, PASSED, House, Script, order_of, start_server, working
 from tests.workflow.scripted_role import APPROVED, CAPPED, LOOKED, Sayings, arguing, refused, ruling, wanting
@@ -73,7 +75,7 @@ async def main(only: str) -> None:
     async with await start_server() as server:
         for name, path in paths().items():
             found[name] = await _history(server, path)
-        for way in WAYS:
+        for way in (*WAYS, *FIXES):
             found |= await way(server)
     async with await start_server(SHORT_RUNS) as server:
         found |= await continued(server)

@@ -202,12 +202,16 @@ ANSWERS_KEPT = 500
 """Answers to updates that the next run knows, for whoever asks again with the same id."""
 
 
+NOBODY_THERE = timedelta(minutes=2)
+"""How long what only one host can do waits for a worker there."""
+
+
 def freeze(host: str) -> ActivityOptions:
     """Nobody but a worker on `host` can freeze, so waiting for one is bounded."""
     return {
         "task_queue": workspace_queue(host),
         "start_to_close_timeout": timedelta(minutes=15),
-        "schedule_to_start_timeout": timedelta(minutes=2),
+        "schedule_to_start_timeout": NOBODY_THERE,
         "heartbeat_timeout": HEARTBEAT,
         "retry_policy": RetryPolicy(maximum_attempts=4),
         "priority": _goes("work"),

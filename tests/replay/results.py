@@ -33,10 +33,38 @@ RESULTS = {
         "environment_ready retry_context_assembled scope_assessed snapshot_frozen verification_started "
         "-> changes_requested (completed)"
     ),
+    "fix_loop_alone": (
+        "fix_loop_started fix_iteration_started role_pass_completed tool_refused fix_iteration_completed "
+        "fix_iteration_started role_pass_completed fix_iteration_completed patch_applied fix_loop_ended "
+        "-> success (completed)"
+    ),
+    "fix_loop_cancelled": "fix_iteration_started fix_iteration_completed fix_loop_ended ->  (canceled)",
+    "fix_loop_cancelled_in_a_round": (
+        "fix_iteration_started role_pass_completed fix_iteration_completed fix_loop_ended ->  (canceled)"
+    ),
+    "fix_loop_never": (
+        "fix_iteration_started role_pass_completed fix_iteration_completed "
+        "fix_iteration_started role_pass_completed fix_iteration_completed "
+        "fix_iteration_started role_pass_completed fix_iteration_completed "
+        "fix_loop_ended -> escalated revision_cap_exceeded (completed)"
+    ),
+    "fix_loop_not_applied": (
+        "fix_iteration_started role_pass_completed fix_iteration_completed fix_loop_ended "
+        "-> escalated could_not_apply (completed)"
+    ),
+    "fix_loop_offered": (
+        "fix_iteration_started role_pass_completed fix_iteration_completed patch_offered fix_loop_ended "
+        "-> success (completed)"
+    ),
     "followed_up": (
         "audit_completed check_completed check_started claim_contradicted criterion_audited "
         "environment_ready role_pass_completed role_pass_completed role_pass_completed role_pass_completed "
         "scope_assessed snapshot_frozen verification_started -> verified (completed)"
+    ),
+    "looped": (
+        "audit_completed base_compared check_completed check_started environment_ready retry_context_assembled "
+        "scope_assessed snapshot_frozen verification_started "
+        "-> changes_requested (completed)"
     ),
     "no_image": (
         "audit_completed check_completed check_completed check_started check_started environment_ready "

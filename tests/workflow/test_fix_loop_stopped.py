@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import pytest
 from temporalio.client import WorkflowFailureError, WorkflowHandle
@@ -29,7 +30,9 @@ from tests.workflow.fixing import (
     rounds,
     started,
 )
+from tests.workflow.lives import until
 from tests.workflow.scripted_role import repaired
+from workflows import options
 from workflows.fix_loop import FixLoopWorkflow
 from workflows.fix_state import FixState
 from workflows.options import workspace_queue
@@ -48,9 +51,20 @@ async def cancelled(handle: Loop) -> None:
 
 async def said(handle: Loop, doing: str) -> None:
     """Wait until the loop says that it does that."""
-    async with asyncio.timeout(240):
-        while (await told_by(handle, FixLoopWorkflow.progress)).doing != doing:
-            await asyncio.sleep(0.05)
+
+    async def says() -> bool:
+        return (await told_by(handle, FixLoopWorkflow.progress)).doing == doing
+
+    await until(says)
+
+
+async def recorded(house: House, action: str) -> None:
+    """Wait until the loop has a row of that."""
+
+    async def has() -> bool:
+        return action in actions(house)
+
+    await until(has)
 
 
 async def test_cancelled_in_a_pass_it_waits_for_its_end_and_says_so(house: House) -> None:
@@ -98,8 +112,7 @@ async def test_cancelled_between_pass_and_round_no_round_begins(house: House) ->
     await house.script.auditor.began.wait()
     await handle.signal("pause")
     house.script.auditor.held.set()
-    while "role_pass_completed" not in actions(house):
-        await asyncio.sleep(0.05)
+    await recorded(house, "role_pass_completed")
     await cancelled(handle)
     assert actions(house) == [*LOOP, "fix_loop_ended"]
     iteration = house.script.filed[0].result.iterations[0]
@@ -114,8 +127,7 @@ async def test_cancelled_before_applying_the_workspace_is_left_alone(house: Hous
     await house.script.runs("tests")
     await handle.signal("pause")
     house.script.held["tests"].set()
-    while "fix_iteration_completed" not in actions(house):
-        await asyncio.sleep(0.05)
+    await recorded(house, "fix_iteration_completed")
     await cancelled(handle)
     assert actions(house) == [*LOOP, "fix_loop_ended"]
     assert house.script.applied == []
@@ -164,7 +176,8 @@ async def nobody_there(server: WorkflowEnvironment) -> AsyncIterator[House]:
         yield House(client=server.client, script=script, trail=trail, store=store)
 
 
-async def test_a_repair_that_nobody_takes_is_offered(nobody_there: House) -> None:
+async def test_a_repair_that_nobody_takes_is_offered(nobody_there: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(options, "NOBODY_THERE", timedelta(seconds=1))
     repairs(nobody_there, repaired())
     result = await ended(nobody_there, loop_of(nobody_there))
     assert (result.ending, result.placed) == ("success", "offered")
@@ -211,13 +224,29 @@ async def test_paused_in_a_pass_no_round_begins_before_it_goes_on(house: House) 
     await house.script.auditor.began.wait()
     await handle.signal("pause")
     house.script.auditor.held.set()
-    while "role_pass_completed" not in actions(house):
-        await asyncio.sleep(0.05)
+    await recorded(house, "role_pass_completed")
     await said(handle, "paused")
     assert house.script.ran == []
     await handle.signal("resume")
     assert (await handle.result()).ending == "success"
     assert house.script.ran == ["tests"]
+
+
+async def test_a_round_that_breaks_is_a_persons_to_look_at(house: House) -> None:
+    house.script.held = {"tests": asyncio.Event()}
+    repairs(house, repaired())
+    loop = loop_of(house, alone=True)
+    handle = await started(house, loop)
+    await house.script.runs("tests")
+    await house.client.get_workflow_handle(f"round/local/{loop.round.todo}/2").terminate()
+    result = await handle.result()
+    assert (result.ending, result.trigger) == ("escalated", "system_error")
+    assert "broke" in result.reason
+    assert house.script.filed[0].result == result.model_copy(update={"summary": ""})
+    last = of_the_loop(house)[-1]
+    assert last.before == {"status": "claimed", "review_status": "auditing"}
+    assert last.after == {"status": "needs_human", "review_status": "escalated"}
+    assert last.payload["last_verdict"] == "changes_requested (FEEDBACK)"
 
 
 async def test_a_round_that_somebody_cancels_is_a_persons_to_look_at(house: House) -> None:
