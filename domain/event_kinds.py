@@ -80,7 +80,9 @@ KINDS: dict[Action, Kind] = {
         "OVERRIDE",
         ("kind", "acknowledged", "reason"),
     ),
-    "returned": Kind("A human gives it back to a worker", HUMAN, p.Returned, "TODO_RETURN", ("attempts", "reason")),
+    "returned": Kind(
+        "A human gives it back to a worker", HUMAN, p.Returned, "TODO_RETURN", ("attempts", "cost_usd", "reason")
+    ),
     "edited": Kind("A human changed the todo", HUMAN, p.Edited, "TODO_EDIT", ("fields", "version")),
     "noted": Kind("A note was attached", HUMAN, p.Noted, "TODO_NOTE", ("kind", "content")),
     "reordered": Kind("The todo's place changed", HUMAN, p.Reordered, "TODO_REORDER", ("order_index",)),

@@ -49,6 +49,7 @@ class Command(StrEnum):
     SUBTASK = "subtask"
     DELETE = "delete"
     AUDIT = "audit"
+    REPAIR = "repair"
     ASK = "ask"
     GIVE_UP = "give_up"
     VERIFY = "verify"
@@ -99,6 +100,7 @@ _ROWS: tuple[tuple[Party, Command, tuple[TodoStatus, ...], Transition], ...] = (
     ("human", _C.SUBTASK, _KEPT, Transition("todo_created")),
     ("human", _C.DELETE, _KEPT, Transition("deleted", _S.CANCELLED, _R.NOT_REQUESTED)),
     ("system", _C.AUDIT, (_S.CLAIMED,), Transition("audit_started", None, _R.AUDITING)),
+    ("system", _C.REPAIR, (_S.CLAIMED,), Transition("fix_loop_started", None, _R.AUDITING)),
     ("system", _C.ASK, (_S.CLAIMED,), Transition("follow_up_asked")),
     ("system", _C.GIVE_UP, (_S.CLAIMED,), Transition("follow_up_expired")),
     ("system", _C.VERIFY, (_S.CLAIMED,), Transition("approved", _S.VERIFIED, _R.APPROVED)),

@@ -17,6 +17,9 @@ from domain.events import Actor
 MAX_TEXT = 65_536
 """Characters of what a person or a worker says in one message."""
 
+MOST_USD = 1_000_000.0
+"""The largest budget of one message."""
+
 
 class Request(Message):
     """Who asks. `session`: the one that the sender belongs to, empty for any; a worker of another one is refused."""
@@ -89,12 +92,13 @@ class Reject(Request):
 class Return(Request):
     """A human gives it back to a worker, with more attempts, and with another worker command if one is named.
 
-    `worker`: None keeps the one there was, empty lets nobody be started.
+    `cost_usd`: US dollars that its fix loop may spend on top, 0 for no further loop. `worker`: None keeps the one there
+    was, empty lets nobody be started.
     """
 
     reason: str = Field(default="", max_length=MAX_TEXT)
     extra_attempts: int = Field(default=1, ge=1, le=100)
-    cost_usd: float = Field(default=0.0, ge=0)
+    cost_usd: float = Field(default=0.0, ge=0, le=MOST_USD, allow_inf_nan=False)
     worker: str | None = None
 
 

@@ -12,7 +12,8 @@ from domain.base import Message
 from domain.claims.claim import Claim
 from domain.claims.minted import MintedEvidence
 from domain.events import Actor
-from domain.messages import Frozen
+from domain.fixing import Tally
+from domain.messages import Frozen, RoundResult
 from domain.order import Order, WorkerCommand
 from domain.policy_floor import PolicyFloor
 from domain.safeguards import Caps, Clock, caps_of
@@ -77,6 +78,24 @@ class Gate(Message):
     retired: bool = False
 
 
+class Repairing(Message):
+    """A fix loop runs: for the round `attempt`, which ended with `result`."""
+
+    attempt: int
+    result: RoundResult
+
+
+class Fixing(Message):
+    """What the fix loops of a todo have `used`, and what humans `granted` on top of the order's budget.
+
+    `closed`: one was escalated, so that no further one begins before a human grants more.
+    """
+
+    used: Tally = Tally()
+    granted: Tally = Tally()
+    closed: bool = False
+
+
 class Todo(Message):
     """One todo. `order` has absolute paths; `authored`: ids of the criteria in it that an agent wrote,
     `content_authored`: an agent wrote its content, and no human has edited that since, `floor`: what no edit may go
@@ -84,7 +103,8 @@ class Todo(Message):
 
     `base` names the frozen base (`domain.messages.FrozenBase`), empty before it was started. `attempt` numbers the last
     round, `round` is that of the round that runs now, 0 for none; `audits` counts those that came to a verdict,
-    `revisions` how often it was sent back. `retry_at`: when the system tries again what could not run.
+    `revisions` how often it was sent back. `retry_at`: when the system tries again what could not run. `repair`: the
+    fix loop that runs now, whose rounds have numbers up to `reserved`, and count as neither audits nor revisions.
     `not_passed` (what a human's override has to acknowledge), `passed`, `objected` (the auditor did not approve) and
     `outcome` are the last round's, of this order and on the tree that is `admitted` now; `claim` is what it is about.
     `evidence` was brought since the last claim. `widen`: what checks that ran out of time have their limits multiplied
@@ -113,6 +133,9 @@ class Todo(Message):
     base: str = ""
     attempt: int = 0
     round: int = 0
+    reserved: int = 0
+    repair: Repairing | None = None
+    fixing: Fixing = Fixing()
     retry_at: datetime | None = None
     inconclusive: int = 0
     audits: int = 0
@@ -150,6 +173,11 @@ class Todo(Message):
     def workflow_id(self) -> str:
         """`todo/SESSION/TODO`, CONTRACT "For Temporal's own CLI"."""
         return workflow_id_of(self.session, self.id)
+
+    @property
+    def next_attempt(self) -> int:
+        """The number of the next round: none is used twice, nor one that a fix loop may have used."""
+        return max(self.attempt, self.reserved) + 1
 
     @property
     def caps(self) -> Caps:

@@ -14,11 +14,13 @@ from domain.acts.approving import approve, override
 from domain.acts.editing import edit, malformed, reorder, stale
 from domain.acts.standing import NO_ROUND, escalated
 from domain.acts.step import Outcome, Step, cut, joined, move, placed, stepped
+from domain.fixing import Tally
 from domain.lifecycle import Command
 from domain.order import WorkerCommand
 from domain.requests import AddNote, Delete, Refusal, Reject, Return, Unblock
+from domain.roles.spending import MICROS
 from domain.safeguards import Caps, Clock, Trigger, caps_of
-from domain.todo import Note, Todo
+from domain.todo import Fixing, Note, Todo
 
 __all__ = ["approve", "delete", "edit", "give_back", "note", "override", "reject", "reorder", "unblock"]
 
@@ -68,7 +70,8 @@ def reject(todo: Todo, request: Reject, now: datetime) -> Outcome:
 def give_back(todo: Todo, request: Return, now: datetime) -> Outcome:
     """`return`: to a worker again, with further attempts from now on, a fresh clock, and another command if named.
 
-    An empty one: none is started for it.
+    An empty one: none is started for it. With money, the fix loop may go on, as often again as the order says; and for
+    that the same work may be claimed once more.
     """
     moved = move(todo, Command.RETURN, request.actor.role)
     if isinstance(moved, Refusal):
@@ -76,6 +79,8 @@ def give_back(todo: Todo, request: Return, now: datetime) -> Outcome:
     worker = _other_worker(todo, request.worker)
     if isinstance(worker, Refusal):
         return worker
+    if request.cost_usd and not todo.order.fix_loop.enabled:
+        return _NO_FIX_LOOP
     used_up = todo.audits - caps_of(todo.order).audits
     changes = {
         **NO_ROUND,
@@ -83,6 +88,8 @@ def give_back(todo: Todo, request: Return, now: datetime) -> Outcome:
         "clock": _fresh(todo),
         "widen": 1.0,
         "worker": worker,
+        "fixing": _with_budget(todo, request.cost_usd),
+        "waived": todo.waived or request.cost_usd > 0,
         "no_news": 0,
         "refused_drives": 0,
         "last_refusal": "",
@@ -151,6 +158,22 @@ def _other_worker(todo: Todo, command: str | None) -> WorkerCommand | Refusal | 
         return WorkerCommand.model_validate({**rest, "command": command})
     except ValidationError as error:
         return malformed(error)
+
+
+_NO_FIX_LOOP = Refusal(
+    code="no_fix_loop",
+    reason="the order has no fix loop that could spend a budget",
+    next_step="return it without a budget",
+)
+
+
+def _with_budget(todo: Todo, cost_usd: float) -> Fixing:
+    """With the order's loops once more, and that much more for them; without money as it was."""
+    if not cost_usd:
+        return todo.fixing
+    granted, loops = todo.fixing.granted, todo.order.fix_loop.max_loops
+    more = Tally(loops=granted.loops + loops, micros=granted.micros + round(cost_usd * MICROS))
+    return todo.fixing.model_copy(update={"granted": more, "closed": False})
 
 
 def _fresh(todo: Todo) -> Clock:

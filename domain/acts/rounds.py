@@ -8,11 +8,22 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import cast
 
-from domain.acts.standing import NO_ROUND, audit_begun, escalated, exhausted, of_the_system, reopened
-from domain.acts.step import Step, changed, cut, placed, stepped
+from domain.acts.fixing import loops, repair_begun
+from domain.acts.standing import (
+    NO_ROUND,
+    audit_begun,
+    escalated,
+    exhausted,
+    learned,
+    of_the_system,
+    told,
+    verified,
+    with_prior,
+)
+from domain.acts.step import Step, changed, placed, stepped
 from domain.decision import Decision, RoundOutcome
 from domain.events import AUDITOR, HARNESS, SYSTEM
-from domain.feedback import FROM_THE_AUDITOR, OF_THE_WHOLE_ROUND, is_objection
+from domain.feedback import FROM_THE_AUDITOR
 from domain.life import FollowUp
 from domain.lifecycle import Command
 from domain.messages import RoundResult
@@ -26,9 +37,6 @@ LONGEST_RETRY = 300.0
 
 MOST_WIDENED = 100.0
 """How much longer than the order says a check may ever take."""
-
-MOST_PRIOR = 20
-"""Earlier attempts that the next one is told of."""
 
 OUTSIDE_THE_WORK = frozenset(
     {"checks_could_not_run", "system_error", "nothing_to_check", "not_judged", "cost_cap_exceeded", "timeout"}
@@ -49,8 +57,12 @@ def audit(todo: Todo, now: datetime) -> Step:
 def round_ended(todo: Todo, attempt: int, result: RoundResult, now: datetime) -> Step:
     """What the round `attempt` came to, DESIGN 3 "round completed"; of one that was cancelled: that it is ignored."""
     if attempt != todo.round:
-        return _ignored(todo, result.decision.outcome, _told(result.decision))
-    step = _ended(_informed(todo, attempt, result), result.decision, now)
+        return _ignored(todo, result.decision.outcome, told(result.decision))
+    informed = _informed(todo, attempt, result)
+    if loops(informed, result):
+        step = repair_begun(informed, attempt, result, now)
+    else:
+        step = _ended(informed, result.decision, now)
     if not step.events:
         return step
     (event,) = step.events
@@ -98,33 +110,28 @@ def give_up(todo: Todo, now: datetime) -> Step:
 def _informed(todo: Todo, attempt: int, result: RoundResult) -> Todo:
     """With what the round learned, whatever that comes to."""
     decision = result.decision
-    codes = [reason.code for reason in decision.reasons]
-    not_passed = (*result.not_passed, *(code for code in OF_THE_WHOLE_ROUND if code in codes))
     inconclusive = decision.outcome is RoundOutcome.INCONCLUSIVE
-    prior = f"attempt {attempt}: {decision.outcome}: {_told(decision)}"
+    prior = f"attempt {attempt}: {decision.outcome}: {told(decision)}"
     factor = todo.order.verification.retry.timeout_factor
     return todo.model_copy(
         update={
             **NO_ROUND,
+            **learned(result),
             "waived": False,
             "audits": todo.audits + (not inconclusive and decision.trigger not in NO_VERDICT),
             "inconclusive": todo.inconclusive + 1 if inconclusive else 0,
-            "not_passed": not_passed,
-            "passed": result.passed and not not_passed,
-            "objected": any(map(is_objection, codes)),
-            "outcome": str(decision.outcome),
             "widen": min(MOST_WIDENED, todo.widen * factor) if result.timed_out else todo.widen,
             "retry_context": result.retry_context or todo.retry_context,
-            "prior_attempts": (*todo.prior_attempts, cut(prior, 500))[-MOST_PRIOR:],
+            "prior_attempts": with_prior(todo, prior),
         }
     )
 
 
 def _ended(todo: Todo, decision: Decision, now: datetime) -> Step:
-    told = _told(decision)
+    why = told(decision)
     match decision.outcome:
         case RoundOutcome.VERIFIED:
-            return _verified(todo, told, now)
+            return verified(todo, why, now)
         case RoundOutcome.CHANGES_REQUESTED:
             return _sent_back(todo, decision, now)
         case RoundOutcome.FAILED:
@@ -133,40 +140,30 @@ def _ended(todo: Todo, decision: Decision, now: datetime) -> Step:
             after = placed(todo, moved, now, trigger="hard_fail")
             return stepped(todo, after, moved.event, HARNESS, {"reasons": codes, "trigger": "hard_fail"})
         case RoundOutcome.INCONCLUSIVE:
-            return _tried_again(todo, told, now)
+            return _tried_again(todo, why, now)
         case RoundOutcome.NEEDS_HUMAN:
             trigger = cast(Trigger, decision.trigger or "system_error")
-            return escalated(todo, trigger, told, now, waived=trigger in OUTSIDE_THE_WORK)
-
-
-def _verified(todo: Todo, told: str, now: datetime) -> Step:
-    """Only where no subtask is open: the session's word on that is asked for before (seed `auditor` 5.4)."""
-    if todo.gate.open_children:
-        return reopened(todo, now)
-    moved = of_the_system(todo, Command.VERIFY)
-    snapshot = todo.admitted.frozen.head if todo.admitted else ""
-    after = placed(todo, moved, now, trigger="", flag="")
-    return stepped(todo, after, moved.event, HARNESS, {"snapshot": snapshot, "reason": told})
+            return escalated(todo, trigger, why, now, waived=trigger in OUTSIDE_THE_WORK)
 
 
 def _sent_back(todo: Todo, decision: Decision, now: datetime) -> Step:
     """A revision, if the caps allow another one. A soft fail for want of an auditor is none of the work's doing."""
-    told = _told(decision)
+    why = told(decision)
     if todo.audits >= todo.caps.audits:
-        return exhausted(todo, "audit_cap_exceeded", f"{_audits(todo)}: {told}", now)
+        return exhausted(todo, "audit_cap_exceeded", f"{_audits(todo)}: {why}", now)
     if todo.revisions + 1 > todo.caps.revisions:
-        reason = f"{todo.revisions} revisions, at most {todo.caps.revisions}: {told}"
+        reason = f"{todo.revisions} revisions, at most {todo.caps.revisions}: {why}"
         return exhausted(todo, "revision_cap_exceeded", reason, now)
     moved = of_the_system(todo, Command.REVISE)
     waived = all(reason.code in FROM_THE_AUDITOR for reason in decision.reasons)
     after = placed(todo, moved, now, revisions=todo.revisions + 1, waived=waived)
-    return stepped(todo, after, moved.event, HARNESS, {"feedback": told, "revision": after.revisions})
+    return stepped(todo, after, moved.event, HARNESS, {"feedback": why, "revision": after.revisions})
 
 
-def _tried_again(todo: Todo, told: str, now: datetime) -> Step:
+def _tried_again(todo: Todo, why: str, now: datetime) -> Step:
     """Nothing was learned: once more after a while, up to `tool_retries`. The round's own rows say so."""
     if todo.inconclusive > todo.order.safeguards.tool_retries:
-        return escalated(todo, "checks_could_not_run", told, now, waived=True)
+        return escalated(todo, "checks_could_not_run", why, now, waived=True)
     seconds = min(LONGEST_RETRY, FIRST_RETRY * 2.0 ** (todo.inconclusive - 1))
     return Step(todo=todo.model_copy(update={"retry_at": now + timedelta(seconds=seconds), "waived": True}))
 
@@ -177,7 +174,3 @@ def _ignored(todo: Todo, outcome: str, reason: str) -> Step:
 
 def _audits(todo: Todo) -> str:
     return f"{todo.audits} audits, at most {todo.caps.audits}"
-
-
-def _told(decision: Decision) -> str:
-    return cut("; ".join(reason.text for reason in decision.reasons))

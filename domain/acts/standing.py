@@ -1,4 +1,4 @@
-"""Where acts of several parties lead alike: a new audit, an escalation, the end of the caps, a reopening.
+"""Where acts of several parties lead alike: a new audit, a verdict, an escalation, the caps' end, a reopening.
 
 Source: DESIGN 3 "Caps", "Escalation triggers" and "Parents"; seed `auditor` 4.
 """
@@ -8,17 +8,23 @@ from __future__ import annotations
 from datetime import datetime
 
 from domain.acts.step import Step, cut, placed, stepped
-from domain.events import SYSTEM
+from domain.decision import Decision
+from domain.events import HARNESS, SYSTEM
+from domain.feedback import OF_THE_WHOLE_ROUND, is_objection
 from domain.lifecycle import Command, Transition, transition
+from domain.messages import RoundResult
 from domain.safeguards import Trigger
 from domain.status import TodoStatus
 from domain.todo import Todo
 
-NO_ROUND: dict[str, object] = {"round": 0, "retry_at": None, "question": None, "refused_drives": 0}
-"""What a todo has when no round of it runs, waits to run, or asks: the change that cancels one."""
+NO_ROUND: dict[str, object] = {"round": 0, "repair": None, "retry_at": None, "question": None, "refused_drives": 0}
+"""What a todo has when no round of it and no fix loop runs, waits to run, or asks: the change that cancels one."""
 
 UNJUDGED: dict[str, object] = {"not_passed": (), "passed": False, "objected": False, "outcome": "", "inconclusive": 0}
 """What is known of a tree, by this order, that no round has come to a result on."""
+
+MOST_PRIOR = 20
+"""Earlier attempts that the next one is told of."""
 
 
 def of_the_system(todo: Todo, command: Command) -> Transition:
@@ -55,10 +61,45 @@ def audit_begun(todo: Todo, now: datetime) -> Step:
     if todo.audits >= todo.caps.audits:
         reason = f"{todo.audits} audits of at most {todo.caps.audits} came to a verdict"
         return exhausted(todo, "audit_cap_exceeded", reason, now)
-    attempt = todo.attempt + 1
+    attempt = todo.next_attempt
     changes = {**NO_ROUND, "attempt": attempt, "round": attempt}
     after = placed(todo, of_the_system(todo, Command.AUDIT), now, **changes)
     return stepped(todo, after, "audit_started", SYSTEM, {"attempt": attempt})
+
+
+def told(decision: Decision) -> str:
+    """Why a round came to what it did, in words."""
+    return cut("; ".join(reason.text for reason in decision.reasons))
+
+
+def learned(result: RoundResult) -> dict[str, object]:
+    """What is known of the tree that a round came to a result on: the other side of `UNJUDGED`."""
+    codes = [reason.code for reason in result.decision.reasons]
+    not_passed = (*result.not_passed, *(code for code in OF_THE_WHOLE_ROUND if code in codes))
+    return {
+        "not_passed": not_passed,
+        "passed": result.passed and not not_passed,
+        "objected": any(map(is_objection, codes)),
+        "outcome": str(result.decision.outcome),
+    }
+
+
+def with_prior(todo: Todo, prior: str) -> tuple[str, ...]:
+    """The earlier attempts that the next one is told of, with one more."""
+    return (*todo.prior_attempts, cut(prior, 500))[-MOST_PRIOR:]
+
+
+def verified(todo: Todo, reason: str, now: datetime, flag: str = "") -> Step:
+    """Only where no subtask is open: the session's word on that is asked for before (seed `auditor` 5.4).
+
+    `flag`: why somebody should look at it all the same.
+    """
+    if todo.gate.open_children:
+        return reopened(todo, now)
+    moved = of_the_system(todo, Command.VERIFY)
+    snapshot = todo.admitted.frozen.head if todo.admitted else ""
+    after = placed(todo, moved, now, trigger="", flag=flag)
+    return stepped(todo, after, moved.event, HARNESS, {"snapshot": snapshot, "reason": reason})
 
 
 def reopened(todo: Todo, now: datetime) -> Step:

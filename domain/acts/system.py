@@ -1,6 +1,7 @@
-"""What happens to a todo by itself: clocks that run out, the session's word, worker commands; rounds are in `rounds`.
+"""What happens to a todo by itself: clocks that run out, the session's word, worker commands.
 
-Source: DESIGN 3 "Timers", "Parents" and "Session statuses"; seed `auditor` 4.4.
+What rounds and fix loops do is in `rounds` and `fixing`. Source: DESIGN 3 "Timers", "Parents" and "Session statuses";
+seed `auditor` 4.4.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from domain.acts.editing import flagged
+from domain.acts.fixing import repair_broke, repair_ended
 from domain.acts.rounds import ask, audit, give_up, round_broke, round_ended
 from domain.acts.standing import NO_ROUND, escalated, reopened
 from domain.acts.step import Step, cut, joined, stepped, ticking
@@ -26,6 +28,8 @@ __all__ = [
     "drive_started",
     "gated",
     "give_up",
+    "repair_broke",
+    "repair_ended",
     "round_broke",
     "round_ended",
 ]

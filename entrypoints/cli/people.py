@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from domain.requests import Approve, Override, Reject, Return, Unblock
+from domain.requests import MOST_USD, Approve, Override, Reject, Return, Unblock
 from entrypoints.cli.asking import As, Json, Sender, TodoName, ask_todo, malformed, sender_of
 
 Reason = Annotated[str, typer.Option(help="Why, for whoever reads the trail.")]
@@ -68,11 +68,15 @@ def reject(
     ask_todo(todo, "reject", request, as_json=as_json)
 
 
-def give_back(
+def give_back(  # noqa: PLR0913 - a parameter an option
     todo: TodoName,
     *,
     reason: Annotated[str, typer.Option(help="What the next attempt is told.")] = "",
     attempts: Annotated[int, typer.Option(min=1, max=100, help="How many audits and revisions more.")] = 1,
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="USD", help="Let the fix loop go on: its loops once more, and so many US dollars."),
+    ] = None,
     worker: Annotated[str | None, typer.Option(metavar="COMMAND", help="Another worker command.")] = None,
     no_worker: Annotated[bool, typer.Option("--no-worker", help="No worker command: somebody claims it.")] = False,
     sender: As = None,
@@ -84,12 +88,15 @@ def give_back(
     """
     if no_worker and worker is not None:
         raise malformed("--no-worker", "is given with --worker", "expected one of the two")
+    if budget is not None and not 0 < budget <= MOST_USD:
+        raise malformed("--budget", f"is {budget:g}", f"expected more than 0 US dollars, at most {MOST_USD:,.0f}")
     who = _human(sender)
     request = Return(
         actor=who.actor,
         session=who.session,
         reason=reason,
         extra_attempts=attempts,
+        cost_usd=budget or 0.0,
         worker="" if no_worker else worker,
     )
     ask_todo(todo, "return", request, as_json=as_json)

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from domain import sessions, standing
 from domain.acts import system
 from domain.acts.step import GATE_CODES, Declined, Outcome, Step, refused
+from domain.fix_messages import FixLoopResult
 from domain.messages import RoundResult
 from domain.requests import Refusal, Request
 from domain.safeguards import Clock
@@ -37,6 +38,7 @@ class Network:
         self.owed: set[str] = set()
         self.rounds: set[tuple[str, int]] = set()
         self.begun: set[tuple[str, int]] = set()
+        self.loops: set[tuple[str, int]] = set()
         self.by_round: set[tuple[str, int]] = set()
         self.by_human: set[str] = set()
         self.todos: dict[str, Todo] = {}
@@ -67,7 +69,13 @@ class Network:
         self.session, gates = standing.said(self.session, [entry.id for entry in entries])
         for entry in entries:
             revisions = 2 if entry.parent else 0  # of subtasks the audits are used up first, of the others these
-            of = order(id=entry.id, depends_on=list(entry.depends_on), safeguards={"revisions": revisions})
+            of = order(
+                id=entry.id,
+                depends_on=list(entry.depends_on),
+                safeguards={"revisions": revisions},
+                fix_loop={"enabled": True, "max_loops": 2},
+                domain="security" if entry.parent == "a" else "refactor",
+            )
             self.todos[entry.id] = Todo(
                 session="s1",
                 id=entry.id,
@@ -116,6 +124,9 @@ class Network:
             assert (todo, after.round) not in self.begun, "a number of a round is used once"
             self.begun.add((todo, after.round))
             self.rounds.add((todo, after.round))
+        if after.repair and after.repair != before.repair:
+            assert (todo, after.repair.attempt) not in self.loops, "one loop a round"
+            self.loops.add((todo, after.repair.attempt))
         told = ("status", "trigger", "order_index", "order", "worker")
         if asks or any(getattr(before, name) != getattr(after, name) for name in told):
             self._report(todo, asks)
@@ -133,6 +144,23 @@ class Network:
             self.by_human.discard(todo)
         self.take(todo, step)
 
+    def end_loop(self, todo: str, attempt: int, rounds: int, result: FixLoopResult) -> None:
+        """A fix loop comes to an end after that many rounds, whether anybody waits for it or not."""
+        self.loops.remove((todo, attempt))
+        numbers = {(todo, attempt + number) for number in range(1, rounds + 1)}
+        assert not numbers & self.begun, "a number of a round is used once"
+        self.begun |= numbers
+        before = self.todos[todo]
+        step = system.repair_ended(before, attempt, result, self.now)
+        if before.repair is None or before.repair.attempt != attempt:
+            assert step.todo == before.model_copy(update={"fixing": step.todo.fixing})
+        elif step.todo.status is S.VERIFIED:
+            self.by_round.add((todo, before.round))
+            self.by_human.discard(todo)
+        assert (step.todo.audits, step.todo.revisions) == (before.audits, before.revisions)
+        self.take(todo, step)
+        self.by_round.discard((todo, 0))
+
     def _within_limits(self, todo: str, before: Todo, after: Todo) -> None:
         for name in NEVER_LESS:
             assert getattr(after, name) >= getattr(before, name), name
@@ -141,6 +169,8 @@ class Network:
         assert before.status is not S.CANCELLED or after.status is S.CANCELLED
         if after.status is S.VERIFIED is not before.status:
             assert (todo, before.round) in self.by_round or todo in self.by_human
+        assert after.repair is None or (after.status is S.CLAIMED and not after.round)
+        assert after.next_attempt > after.attempt
         if before.status is not S.CLAIMED and after.status is S.CLAIMED:
             assert not after.gate.open_children
             assert after.gate.status is SessionStatus.RUNNING

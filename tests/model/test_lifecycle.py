@@ -31,6 +31,7 @@ human  reorder      *                                     =           =         
 human  subtask      *                                     =           =                 todo_created
 human  delete       *                                     cancelled   not_requested     deleted
 system audit        claimed                               =           auditing          audit_started
+system repair       claimed                               =           auditing          fix_loop_started
 system ask          claimed                               =           =                 follow_up_asked
 system give_up      claimed                               =           =                 follow_up_expired
 system verify       claimed                               verified    approved          approved

@@ -11,8 +11,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from domain import sessions
 from domain.acts import people, workers
 from domain.claims.claim import ClaimedEvidence
+from domain.confidence import Confidence
 from domain.decision import RoundOutcome
 from domain.events import Actor
+from domain.fix_messages import FixLoopResult
 from domain.lifecycle import PARTIES, Command, transition
 from domain.messages import RoundResult
 from domain.requests import (
@@ -37,7 +39,7 @@ from domain.session import Entry
 from domain.status import TodoStatus
 from domain.todo import Todo
 from tests.model.network import Network
-from tests.model.todos import ALICE, BASE, WORKER, admitted, claiming, ended, minted
+from tests.model.todos import ALICE, BASE, WORKER, admitted, claiming, ended, feedback, looped, minted
 
 S = TodoStatus
 PIECE = ClaimedEvidence(label="log", type="command_output", data="2 passed")
@@ -58,12 +60,24 @@ RESULTS = st.sampled_from(
     [
         *[ended(RoundOutcome.VERIFIED)] * 3,
         *[ended(RoundOutcome.CHANGES_REQUESTED)] * 2,
+        *[feedback()] * 2,
+        ended(RoundOutcome.VERIFIED, confidence=Confidence.PARTIAL),
         ended(RoundOutcome.CHANGES_REQUESTED, "verifier_unavailable", passed=True),
         ended(RoundOutcome.INCONCLUSIVE, "engine_unavailable"),
         ended(RoundOutcome.NEEDS_HUMAN, trigger="auditor_blocked"),
         ended(RoundOutcome.FAILED, trigger="hard_fail"),
     ]
 )
+ENDINGS = st.sampled_from(
+    [
+        *[looped("success")] * 2,
+        looped("success_with_notes", notes=("slow",), placed="offered", why_offered="it has changed"),
+        looped("escalated", 2, trigger="revision_cap_exceeded", reason="2 of 2 loops used"),
+        looped("escalated", trigger="hard_fail"),
+        looped("aborted"),
+    ]
+)
+"""Each after two rounds at most, which is what the orders allow."""
 
 
 class Life(RuleBasedStateMachine):
@@ -122,6 +136,23 @@ class Life(RuleBasedStateMachine):
     def a_round_ends(self, number: int, result: Any) -> None:
         todo, attempt = sorted(self.net.rounds)[number % len(self.net.rounds)]
         self.net.end_round(todo, attempt, result)
+
+    @precondition(lambda self: self.net.loops)
+    @rule(number=NUMBERS, rounds=st.integers(1, 2), result=ENDINGS)
+    def a_fix_loop_ends(self, number: int, rounds: int, result: FixLoopResult) -> None:
+        todo, attempt = sorted(self.net.loops)[number % len(self.net.loops)]
+        said = result.model_copy(update={"attempt": attempt + rounds}) if result.attempt else result
+        self.net.end_loop(todo, attempt, rounds, said)
+
+    @rule(number=NUMBERS, ending=ENDINGS)
+    def a_todo_is_repaired(self, number: int, ending: FixLoopResult) -> None:
+        """One that can go on is claimed, sent to its fix loop, and that ends."""
+        todo = self._able(number)
+        if todo:
+            self._one_attempt(todo, feedback())
+            repair = self.net.todos[todo].repair
+            if repair is not None:
+                self.net.end_loop(todo, repair.attempt, 1, ending.model_copy(update={"attempt": repair.attempt + 1}))
 
     @rule(number=NUMBERS)
     def a_todo_is_done_as_it_should_be(self, number: int) -> None:
@@ -189,7 +220,8 @@ class Life(RuleBasedStateMachine):
 
     @rule(number=NUMBERS, actor=ACTORS)
     def give_back(self, number: int, actor: Any) -> None:
-        todo, request = self._todo(number, S.NEEDS_HUMAN, S.FAILED), Return(actor=actor)
+        todo = self._todo(number, S.NEEDS_HUMAN, S.FAILED)
+        request = Return(actor=actor, cost_usd=number % 2)
         self._ask(todo, Command.RETURN, request, lambda at, now: people.give_back(at, request, now))
 
     @rule(number=NUMBERS, actor=ACTORS, version=st.integers(-1, 0))

@@ -8,9 +8,12 @@ from typing import Any
 from domain.acts.step import Declined, Outcome, Step, shown
 from domain.claims.claim import Claim, ClaimedEvidence
 from domain.claims.minted import MintedEvidence
+from domain.confidence import Confidence
 from domain.decision import Decision, Reason, RoundOutcome
 from domain.event_kinds import problems
 from domain.events import Actor, TrailEntry
+from domain.fix_messages import Ending, FixLoopResult
+from domain.fixing import Tally
 from domain.messages import Frozen, FrozenBase, RoundResult
 from domain.order import Order
 from domain.requests import MakeClaim, Refusal
@@ -83,6 +86,30 @@ def ended(outcome: RoundOutcome, *codes: str, trigger: str = "", **fields: Any) 
     return RoundResult(decision=Decision(outcome=outcome, reasons=reasons, trigger=trigger), report="r" * 64, **fields)
 
 
+def feedback(*codes: str, **fields: Any) -> RoundResult:
+    """A round after which the fix loop begins, where the order has one."""
+    return ended(RoundOutcome.CHANGES_REQUESTED, *codes, **{"confidence": Confidence.FEEDBACK, **fields})
+
+
+def looped(ending: Ending, loops: int = 1, attempt: int = 2, **fields: Any) -> FixLoopResult:
+    """What a fix loop came to; by default a success is one on the tree `repaired`, and the patch was applied."""
+    found: dict[str, Any] = {"tally": Tally(loops=loops, micros=1000 * loops), "loops": loops, "of": 3}
+    if ending.startswith("success"):
+        found |= {
+            "attempt": attempt,
+            "frozen": repaired(),
+            "result": ended(RoundOutcome.VERIFIED, "all_required_passed", confidence=Confidence.PERFECT),
+            "placed": "applied",
+            "patch": "9" * 64,
+        }
+    return FixLoopResult.model_validate({"ending": ending, **found, **fields})
+
+
+def repaired() -> Frozen:
+    """The trees of a repair."""
+    return admitted().frozen.model_copy(update={"head": "8" * 64})
+
+
 def after(seconds: float) -> datetime:
     return NOON + timedelta(seconds=seconds)
 
@@ -120,6 +147,7 @@ def in_order(before: Todo, step: Step) -> None:
     assert (step.todo.clock.since is not None) is going
     if step.todo.status is not TodoStatus.CLAIMED:
         assert not step.todo.round
+        assert step.todo.repair is None
         assert step.todo.retry_at is None
 
 

@@ -6,6 +6,7 @@ from temporalio import workflow
 from temporalio.common import SearchAttributeUpdate
 
 with workflow.unsafe.imports_passed_through():
+    from domain.fixing import budget_of
     from domain.status import SessionStatus
     from domain.todo import Todo
     from workflows import options
@@ -38,12 +39,20 @@ def details(todo: Todo) -> str:
         f"- attempt {todo.attempt}: {used}",
         f"- time: {todo.clock.spent:.0f} s of {todo.clock.limit:.0f} s until it last stood still",
     ]
+    if todo.repair is not None:
+        lines.append(f"- {as_text(fixing(todo, todo.repair.attempt))}")
     lines += [f"- waits for {as_text(what)}" for what in waits_for(todo)]
     if todo.feedback:
         lines.append(f"- last feedback: {as_text(todo.feedback[:SHOWN_CHARACTERS])}")
     if todo.flag:
         lines.append(f"- look again: {as_text(todo.flag[:SHOWN_CHARACTERS])}")
     return "\n".join(lines)
+
+
+def fixing(todo: Todo, attempt: int) -> str:
+    """That its fix loop runs, by its budget before it began."""
+    used, of = todo.fixing.used.loops, budget_of(todo.order, todo.fixing.granted).loops
+    return f"fix loop of attempt {attempt}: {used} of {of} loops used before"
 
 
 def waits_for(todo: Todo) -> list[str]:

@@ -96,7 +96,7 @@ class Drives:
         assert todo.worker is not None, "it has a turn"
         running = workflow.start_activity_method(
             WorkActivities.run,
-            WorkInput(todo=todo, attempt=todo.attempt + 1, drive=todo.drives),
+            WorkInput(todo=todo, attempt=todo.next_attempt, drive=todo.drives),
             summary=todo.worker.command[:180],
             **options.work(todo.host, todo.worker.timeout),
         )

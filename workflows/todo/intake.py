@@ -137,7 +137,7 @@ def _freeze_input(todo: Todo, frozen_base: str) -> FreezeInput:
     order = todo.order
     assert order.base is not None, "adapters/config refuses an order without a base"
     return FreezeInput(
-        round=f"round/{todo.session}/{todo.id}/{todo.attempt + 1}",
+        round=f"round/{todo.session}/{todo.id}/{todo.next_attempt}",
         workspace=order.workspace,
         base=order.base,
         include=tuple(order.snapshot.include),
@@ -174,7 +174,7 @@ async def _admit(
     request = AdmitInput(
         session=todo.session,
         todo=todo.id,
-        attempt=todo.round or todo.attempt + 1,
+        attempt=todo.round or todo.next_attempt,
         head=frozen.head if frozen else "",
         base=frozen.base if frozen else "",
         claim=claim,

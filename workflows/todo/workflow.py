@@ -36,6 +36,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.todo.drives import Drives
     from workflows.todo.intake import Intake
     from workflows.todo.keeper import Keeper
+    from workflows.todo.repairs import Repairs
     from workflows.todo.rounds import Rounds
     from workflows.todo.timers import Timers
 
@@ -50,16 +51,17 @@ class TodoWorkflow:
         self._keeper = Keeper(request)
         self._commands = Commands(self._keeper, request.answers)
         self._rounds = Rounds(self._keeper)
+        self._repairs = Repairs(self._keeper)
         self._intake = Intake(self._keeper, self._commands, self._rounds)
         self._timers = Timers(self._keeper, self._rounds)
         self._drives = Drives(self._keeper, self._commands, self._intake)
 
     @workflow.run
     async def run(self, _request: TodoInput) -> Todo:
-        """Bring the world in line with the todo until its session has retired; no run ends with a round open."""
+        """Bring the world in line with it until its session has retired; no run ends with a round or fix loop open."""
         await self._keeper.begin()
-        minds = (self._keeper.mind, self._rounds.mind, self._timers.mind, self._drives.mind)
-        minding = [asyncio.create_task(mind()) for mind in minds]
+        parts = (self._keeper, self._rounds, self._repairs, self._timers, self._drives)
+        minding = [asyncio.create_task(part.mind()) for part in parts]
         over = asyncio.create_task(workflow.wait_condition(self._is_over))
         done = await self._first_of(over, *minding)
         for task in done:
@@ -87,7 +89,7 @@ class TodoWorkflow:
     def _is_over(self) -> bool:
         """Whether this run ends: nothing is under way, and the session has retired or messages were many."""
         many = workflow.info().is_continue_as_new_suggested() or self._commands.answers.many
-        idle = all(part.idle for part in (self._keeper, self._rounds, self._intake, self._drives))
+        idle = all(part.idle for part in (self._keeper, self._rounds, self._repairs, self._intake, self._drives))
         return (many or self._keeper.todo.gate.retired) and idle and workflow.all_handlers_finished()
 
     @workflow.signal(name="gate")
