@@ -31,7 +31,10 @@ Halts = tuple[tuple[datetime, datetime | None], ...]
 
 @dataclass(frozen=True)
 class Standing:
-    """A session at `now`: `nodes` says of claimed todos what of their round runs, `halts` when it stood still."""
+    """A session at `now`: `nodes` says of claimed todos what of their round runs, `halts` when it stood still.
+
+    `loops`: how far the fix loops of claimed todos are (`entrypoints.fix_loops`).
+    """
 
     session: SessionView
     todos: tuple[TodoView, ...]
@@ -39,14 +42,14 @@ class Standing:
     rounds: tuple[RoundView, ...] = ()
     nodes: Mapping[str, str] = field(default_factory=dict)
     halts: Halts = ()
+    loops: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def running_rounds(self) -> tuple[RoundView, ...]:
-        """The rounds that judge the claims there are now."""
-        claimed = {(view.todo, view.attempt) for view in self.todos if view.status is TodoStatus.CLAIMED}
-        return tuple(
-            one for one in self.rounds if one.status is RoundStatus.RUNNING and (one.todo, one.attempt) in claimed
-        )
+        """The rounds that judge the claims there are now; those of a fix loop have higher numbers than the claim's."""
+        claimed = {view.todo: view.attempt for view in self.todos if view.status is TodoStatus.CLAIMED}
+        running = (one for one in self.rounds if one.status is RoundStatus.RUNNING and one.todo in claimed)
+        return tuple(one for one in running if one.attempt >= claimed[one.todo])
 
 
 def in_tree_order(todos: Iterable[TodoView]) -> Iterator[tuple[int, TodoView]]:

@@ -25,6 +25,7 @@ from domain.base import sha256_hex
 from domain.claims.claim import Claim, ClaimedEvidence
 from domain.claims.minted import MintedEvidence
 from domain.events import Actor, TrailRow
+from domain.fix_messages import FixLoopInput, FixLoopResult
 from domain.life import AdmitInput, AdmitResult, TodoInput, WorkInput, WorkResult
 from domain.messages import FreezeInput, Frozen, FrozenBase, RoundInput
 from domain.requests import Answer, MakeClaim, Request, Start
@@ -36,7 +37,7 @@ from tests.fakes.evidence import MemoryStore
 from tests.workflow import conftest
 from tests.workflow.asking import answer_of, told_by
 from tests.workflow.conftest import StrictTrail, order_of
-from tests.workflow.scripted import Plan, ScriptedRound, ScriptedSession
+from tests.workflow.scripted import LoopPlan, Plan, ScriptedLoop, ScriptedRound, ScriptedSession
 from tests.workflow.scripted_role import Sayings
 from workflows.options import ROLES_QUEUE, SANDBOX_QUEUE, WORKFLOWS_QUEUE, agents_queue, workspace_queue
 from workflows.session.starting import turn_of
@@ -63,10 +64,12 @@ class Script:
     """
 
     rounds: list[Plan] = field(default_factory=list)
+    loops: list[LoopPlan] = field(default_factory=list)
     freezes: list[Exception] = field(default_factory=list)
     works: list[WorkResult | Exception] = field(default_factory=list)
     freezing: asyncio.Event | None = None
     asked: list[RoundInput] = field(default_factory=list)
+    looped: list[FixLoopInput] = field(default_factory=list)
     frozen: list[FreezeInput] = field(default_factory=list)
     worked: list[WorkInput] = field(default_factory=list)
     admitted: list[AdmitInput] = field(default_factory=list)
@@ -86,6 +89,12 @@ class Outside:
         """The next plan."""
         self._script.asked.append(request)
         return self._script.rounds.pop(0) if self._script.rounds else Plan()
+
+    @activity.defn(name="script.loop")
+    async def loop(self, request: FixLoopInput) -> LoopPlan:
+        """The next plan, which there has to be."""
+        self._script.looped.append(request)
+        return self._script.loops.pop(0)
 
     @activity.defn(name="snapshot.freeze_base")
     @speaks_temporal
@@ -225,6 +234,15 @@ class Life:
 
         await until(begun)
 
+    async def loops(self, count: int) -> WorkflowHandle[Any, FixLoopResult]:
+        """Wait until that many fix loops have begun; the last one."""
+
+        async def begun() -> bool:
+            return len(self.script.looped) >= count
+
+        await until(begun)
+        return self.client.get_workflow_handle(self.script.looped[count - 1].workflow_id, result_type=FixLoopResult)
+
     async def waits(self) -> None:
         """Wait until another try of the round is waited for."""
 
@@ -339,7 +357,7 @@ async def living(
 async def _working(client: Client, script: Script, trail: StrictTrail) -> AsyncIterator[None]:
     outside = Outside(script)
     queues: dict[str, list[Callable[..., Any]]] = {
-        WORKFLOWS_QUEUE: [TrailActivities(trail).append, outside.round, outside.admit],
+        WORKFLOWS_QUEUE: [TrailActivities(trail).append, outside.round, outside.loop, outside.admit],
         workspace_queue("here"): [outside.freeze, outside.freeze_base],
         agents_queue("here"): [outside.work],
     }
@@ -353,7 +371,7 @@ async def _working(client: Client, script: Script, trail: StrictTrail) -> AsyncI
             worker = Worker(
                 client,
                 task_queue=queue,
-                workflows=[TodoWorkflow, rounds, ScriptedSession] if queue == WORKFLOWS_QUEUE else [],
+                workflows=[TodoWorkflow, rounds, ScriptedLoop, ScriptedSession] if queue == WORKFLOWS_QUEUE else [],
                 activities=activities,
                 max_heartbeat_throttle_interval=timedelta(seconds=0.1),  # an activity learns of its end by its beats
             )

@@ -1,4 +1,4 @@
-"""Workflows of the same names as the real ones that do as they are told: a round, and a session. Nothing else."""
+"""Workflows of the same names as the real ones that do as they are told: a round, a fix loop, and a session."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from temporalio.exceptions import ApplicationError
 
 with workflow.unsafe.imports_passed_through():
     from domain.base import Message
+    from domain.confidence import Confidence
     from domain.decision import Decision, Reason, RoundOutcome
+    from domain.fix_messages import FixLoopInput, FixLoopResult
     from domain.life import FollowUp, FollowUpAnswer
     from domain.messages import RoundInput, RoundResult
     from domain.session import TodoReport
@@ -34,6 +36,20 @@ class Plan(Message):
     timeout: float = 300.0
     breaks: bool = False
     timed_out: bool = False
+    confidence: Confidence | None = None
+
+
+class LoopPlan(Message):
+    """What a fix loop comes to. `holds`, `late` and `breaks` as of a `Plan`.
+
+    Cancelled before its end it says that it was aborted, as `cancelled`; it is that itself where this is None.
+    """
+
+    result: FixLoopResult
+    holds: bool = False
+    late: bool = False
+    breaks: bool = False
+    cancelled: FixLoopResult | None = None
 
 
 @workflow.defn(name="VerificationWorkflow")
@@ -68,6 +84,7 @@ class ScriptedRound:
             not_passed=plan.not_passed,
             passed=plan.passed,
             timed_out=plan.timed_out,
+            confidence=plan.confidence,
         )
 
     async def _ask(self, request: RoundInput, plan: Plan) -> None:
@@ -86,6 +103,53 @@ class ScriptedRound:
     def finish(self) -> None:
         """Go on."""
         self._finished = True
+
+
+@workflow.defn(name="FixLoopWorkflow")
+class ScriptedLoop:
+    """A fix loop as planned, which remembers what it was told."""
+
+    def __init__(self) -> None:
+        self._finished = False
+        self._heard: list[str] = []
+
+    @workflow.run
+    async def run(self, request: FixLoopInput) -> FixLoopResult:
+        """Ask for the plan, and keep to it."""
+        plan: LoopPlan = await workflow.execute_activity(
+            "script.loop", request, result_type=LoopPlan, start_to_close_timeout=timedelta(minutes=4)
+        )
+        if plan.breaks:
+            raise ApplicationError("it broke", non_retryable=True)
+        try:
+            await workflow.wait_condition(lambda: self._finished or not plan.holds)
+        except asyncio.CancelledError:
+            if plan.late:
+                return plan.result
+            if plan.cancelled is None:
+                raise
+            return plan.cancelled
+        return plan.result
+
+    @workflow.signal
+    def pause(self) -> None:
+        """Heard."""
+        self._heard.append("pause")
+
+    @workflow.signal
+    def resume(self) -> None:
+        """Heard."""
+        self._heard.append("resume")
+
+    @workflow.signal
+    def finish(self) -> None:
+        """Come to the end."""
+        self._finished = True
+
+    @workflow.query
+    def heard(self) -> list[str]:
+        """What it was told, in order."""
+        return self._heard
 
 
 @workflow.defn(name="SessionWorkflow")
