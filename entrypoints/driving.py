@@ -18,6 +18,7 @@ from domain.ports import Trail
 from domain.requests import Drive
 from domain.session import Session
 from entrypoints.clocks import halts_in
+from entrypoints.fix_loops import fix_loops_in
 from entrypoints.host_files import Files
 from entrypoints.lives import Lives
 from entrypoints.standings import OVER, Standing, at_rest, goes_on
@@ -98,6 +99,7 @@ class Driver:
             try:
                 state = self._trail.state(self._session)
                 halts = halts_in(self._session, self._trail)
+                loops = fix_loops_in(self._trail, state.todos, state.rounds)
             except Unavailable as error:
                 if not error.retryable or time.monotonic() > deadline:
                     raise
@@ -105,7 +107,7 @@ class Driver:
                 if state.sessions:
                     break
             await asyncio.sleep(LOOK_SECONDS)
-        standing = Standing(state.sessions[0], state.todos, datetime.now(UTC), state.rounds, halts=halts)
+        standing = Standing(state.sessions[0], state.todos, datetime.now(UTC), state.rounds, halts=halts, loops=loops)
         self._told(standing, await self._progress(standing))
         return standing
 

@@ -121,8 +121,7 @@ def _waits(view: TodoView) -> bool:
 def _todo(view: TodoView, rounds: Rounds, store: EvidenceStore) -> Waiting:
     why = (
         view.question
-        or "; ".join(dict.fromkeys(filter(None, (view.trigger, *view.reasons))))
-        or view.flag
+        or "; ".join(dict.fromkeys(filter(None, (view.trigger, view.flag, *view.reasons))))
         or "no reason is recorded"
     )
     return Waiting(

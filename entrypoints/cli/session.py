@@ -19,6 +19,7 @@ from entrypoints.cli.planning import create_session, load, refuse_existing, secr
 from entrypoints.cli.tree import duration, nested, running_nodes
 from entrypoints.cli.tree import show as show_tree
 from entrypoints.clocks import halts_in
+from entrypoints.fix_loops import fix_loops_in
 from entrypoints.host_files import Files
 from entrypoints.standings import OVER, Standing
 
@@ -137,7 +138,8 @@ def _standing(session: str) -> Standing:
     keep_up()
     state = trail.state(session)
     halts = halts_in(session, trail)
-    standing = Standing(state.sessions[0], state.todos, datetime.now(UTC), state.rounds, halts=halts)
+    loops = fix_loops_in(trail, state.todos, state.rounds)
+    standing = Standing(state.sessions[0], state.todos, datetime.now(UTC), state.rounds, halts=halts, loops=loops)
     rounds = standing.running_rounds[:ASKED_ROUNDS]
     settings = common.settings()
     if not rounds or not (settings.remote or Files(settings.state_dir).alive()):

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from domain.base import Message
 from domain.brief import criteria_of
+from domain.events import RowFilter
 from domain.feedback import RetryContext
 from domain.order import Order
 from domain.read_model import TodoView
@@ -21,6 +22,7 @@ from entrypoints.cli.costs import cost_of
 from entrypoints.cli.keeping import keep_up
 from entrypoints.cli.tree import MARKS, UNFINISHED, duration, line, nested, one_line
 from entrypoints.clocks import halts_in
+from entrypoints.fix_loops import LOOP_ROWS, fix_loop_of, fix_loops_in
 from entrypoints.standings import Standing, clock_runs, in_tree_order, time_left
 
 SHOWN_LINES = 40
@@ -42,7 +44,9 @@ def list_todos(session: SessionName, as_json: Json = False) -> None:
     trail = common.open_trail()
     view = asking.find_session(session, trail)
     keep_up()
-    standing = Standing(view, trail.state(session).todos, datetime.now(UTC), halts=halts_in(session, trail))
+    state = trail.state(session)
+    loops = fix_loops_in(trail, state.todos, state.rounds)
+    standing = Standing(view, state.todos, datetime.now(UTC), halts=halts_in(session, trail), loops=loops)
     if as_json:
         common.emit_json(nested(standing)["todos"])
         return
@@ -72,6 +76,7 @@ def facts_of(view: TodoView) -> dict[str, Any]:
         "time_left": time_left(view, datetime.now(UTC), halts_in(view.session, common.open_trail())),
         "criteria": told.criteria,
         "retry_context": told.retry_context,
+        "fix_loop": _fix_loop(view),
         "cost": cost_of(view).model_dump(mode="json"),
     }
 
@@ -86,6 +91,7 @@ def show_todo(view: TodoView) -> None:
     left = duration(time_left(view, datetime.now(UTC), halts))
     facts = {
         "review": view.review_status,
+        "repair": _fix_loop(view),
         "version": str(view.version),
         "attempt": str(view.attempt),
         "audits": f"{view.audits} of {view.audit_cap}",
@@ -135,6 +141,15 @@ def _show_told(told: Told, *, again: bool) -> None:
         lines = common.visible(output).strip().splitlines()[-SHOWN_LINES:]
         console.print(Text(f"\n  {common.visible(name)} printed", "bold"))
         console.print(Text("\n".join(f"    {each}" for each in lines)))
+
+
+def _fix_loop(view: TodoView) -> str:
+    """How far its fix loop is, if one runs."""
+    if view.status is not TodoStatus.CLAIMED:
+        return ""
+    return fix_loop_of(
+        view, common.open_trail().rows(RowFilter(session=view.session, todo=view.todo, actions=LOOP_ROWS))
+    )
 
 
 def _told(view: TodoView) -> Told:

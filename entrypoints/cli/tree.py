@@ -48,6 +48,7 @@ def nested(standing: Standing) -> dict[str, Any]:
             **view.model_dump(mode="json", exclude={"content"}),
             "time_left": time_left(view, standing.now, standing.halts),
             "node": standing.nodes.get(view.todo, ""),
+            "fix_loop": standing.loops.get(view.todo, ""),
             "subtasks": [],
         }
         (way[depth - 1]["subtasks"] if depth else roots).append(made)
@@ -92,8 +93,9 @@ def line(view: TodoView, standing: Standing, depth: int = 0, *, clock: bool = Tr
     if view.attempt:
         text.append(f"  attempt {view.attempt}")
         text.append(f"  audits {view.audits}/{view.audit_cap}  revisions {view.revisions}/{view.revision_cap}", "dim")
-    if node := standing.nodes.get(view.todo):
-        text.append(f"  {one_line(node)}", "cyan")
+    for running in (standing.loops.get(view.todo), standing.nodes.get(view.todo)):
+        if running:
+            text.append(f"  {one_line(running)}", "cyan")
     for word, said in (("trigger", view.trigger), ("asked", view.question), ("flag", view.flag)):
         if said:
             text.append(f"  {word}: {one_line(said)}", "yellow")

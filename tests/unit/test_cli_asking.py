@@ -14,9 +14,9 @@ import pytest
 from adapters.config.settings import Settings
 from domain.base import canonical_json
 from domain.errors import Refused
-from domain.events import Actor
+from domain.events import Action, Actor
 from domain.order import Order
-from domain.read_model import SessionView, State, TodoView
+from domain.read_model import RoundView, SessionView, State, TodoView
 from domain.requests import Answer, Refusal, Request
 from domain.status import ReviewStatus, SessionStatus, TodoStatus
 from entrypoints import lives
@@ -26,6 +26,7 @@ from entrypoints.cli.output import speak
 from entrypoints.host_files import Files, HostState, Process
 from entrypoints.stores import build_evidence
 from tests.fakes.trail import Memory, MemoryTrail
+from tests.unit.test_events import row
 
 NOW = datetime(2026, 1, 15, 10, 0, tzinfo=UTC)
 ORDER = Order.model_validate_json(
@@ -141,8 +142,9 @@ COMMANDS: list[tuple[str, str, str, str, dict[str, Any]]] = [
         {"kind": "check", "acknowledged": ["ruff", "mypy"], "reason": "r"},
     ),
     ("reject a --feedback f --extra-attempts 2", "one/a", "reject", "unattributed", {"extra_attempts": 2}),
-    ("return a", "one/a", "return", "unattributed", {"extra_attempts": 1, "worker": None}),
+    ("return a", "one/a", "return", "unattributed", {"extra_attempts": 1, "worker": None, "cost_usd": 0.0}),
     ("return a --no-worker --attempts 3", "one/a", "return", "unattributed", {"extra_attempts": 3, "worker": ""}),
+    ("return a --budget 2.5", "one/a", "return", "unattributed", {"cost_usd": 2.5, "extra_attempts": 1}),
     ("return a --worker ./b.sh", "one/a", "return", "unattributed", {"worker": "./b.sh"}),
     ("unblock a --clarification c", "one/a", "unblock", "unattributed", {"clarification": "c"}),
     ("todo note a --text t", "one/a", "note", "unattributed", {"content": "t", "kind": "feedback"}),
@@ -408,6 +410,46 @@ def test_the_inbox_has_what_waits_for_a_human_the_oldest_first(waiting: Desk) ->
     assert "countersign unblock one/b --clarification TEXT" in found[0]["next"]
     assert found[1]["next"] == ["countersign session resume three"]
     assert "countersign return one/a --reason TEXT" in found[2]["next"]
+
+
+def test_a_todo_whose_fix_loop_runs_says_so(desk: Desk) -> None:
+    told: tuple[tuple[Action, dict[str, Any]], ...] = (
+        ("fix_loop_started", {"attempt": 1}),
+        ("fix_iteration_started", {"loop": 2, "of": 3}),
+    )
+    for number, (action, payload) in enumerate(told, 1):
+        desk.memory.rows["fix/one/a/1", number] = row(
+            session="one", todo_id="a", sequence=number, action=action, payload=payload
+        )
+    claimed = view("one", "a", status="claimed", attempt=1)
+    round_ = {"session": "one", "todo": "a", "attempt": 1, "workflow_id": "round/one/a/1", "status": "decided"}
+    sessions = (SessionView(session="one", created_at=NOW),)
+    rounds = (RoundView.model_validate({**round_, "started_at": NOW}),)
+    desk.memory.state = State(sessions=sessions, todos=(claimed,), rounds=rounds)
+    assert desk.run("todo", "show", "one/a", "--json").json["fix_loop"] == "fix loop 2 of 3"
+    assert "fix loop 2 of 3" in desk.run("todo", "show", "one/a").out
+    assert desk.run("todo", "list", "one", "--json").json[0]["fix_loop"] == "fix loop 2 of 3"
+    assert desk.run("session", "show", "one", "--json").json["todos"][0]["fix_loop"] == "fix loop 2 of 3"
+
+
+def test_the_inbox_says_why_a_fix_loop_gave_up(desk: Desk) -> None:
+    fields = {"trigger": "revision_cap_exceeded", "flag": "3 of 3 loops used", "reasons": ("tests_failed",)}
+    gave_up = view("one", "a", order_digest="1", status="needs_human", **fields)
+    offered = view("one", "b", order_digest="1", status="verified", flag="the repair is not in the workspace")
+    sessions = (SessionView(session="one", created_at=NOW),)
+    desk.memory.state = State(sessions=sessions, todos=(gave_up, offered))
+    found = desk.run("inbox", "--json").json
+    assert [(one["status"], one["why"]) for one in found] == [
+        ("needs_human", "revision_cap_exceeded; 3 of 3 loops used; tests_failed"),
+        ("flagged", "the repair is not in the workspace"),
+    ]
+
+
+@pytest.mark.parametrize("budget", ["0", "-1", "nan", "inf", "1e9"])
+def test_a_budget_that_is_none_is_malformed(desk: Desk, budget: str) -> None:
+    spoken = desk.run("return", "a", "--budget", budget)
+    assert (spoken.code, desk.asked) == (2, [])
+    assert "--budget" in spoken.err
 
 
 def test_the_inbox_of_one_session(waiting: Desk) -> None:

@@ -35,6 +35,12 @@ def round_of(name: str, attempt: int, status: str = "running") -> RoundView:
     return RoundView.model_validate({**fields, "status": status})
 
 
+def test_rounds_of_its_fix_loop_judge_a_claim_too() -> None:
+    rounds = (round_of("a", 1), round_of("a", 2, "decided"), round_of("a", 3), round_of("a", 4), round_of("b", 3))
+    claimed = standing(todo("a", S.CLAIMED, attempt=2), todo("b", attempt=2), rounds=rounds)
+    assert [one.workflow_id for one in claimed.running_rounds] == ["round/s/a/3", "round/s/a/4"]
+
+
 @pytest.mark.parametrize("status", [S.PENDING, S.IN_PROGRESS, S.CLAIMED])
 def test_a_todo_that_is_free_goes_on(status: TodoStatus) -> None:
     assert goes_on(standing(todo("a", status), todo("b", S.NEEDS_HUMAN)))
