@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from domain.decision import Decision, RoundOutcome
 from domain.events import Actor
+from domain.fixing import Tally
+from domain.messages import RoundResult
 from domain.safeguards import Clock
 from domain.status import ReviewStatus, SessionStatus, TodoStatus
-from domain.todo import Gate, OpenQuestion, Todo
+from domain.todo import Fixing, Gate, OpenQuestion, Repairing, Todo
 from tests.workflow.conftest import order_of
 from workflows.todo.board import details
 
@@ -52,3 +55,12 @@ def test_everything_that_it_waits_for() -> None:
         "- last feedback: not this way",
         "- look again: changed",
     ]
+
+
+def test_that_a_fix_loop_runs_and_how_much_it_may() -> None:
+    decision = Decision(outcome=RoundOutcome.CHANGES_REQUESTED, reasons=())
+    repair = Repairing(attempt=2, result=RoundResult(decision=decision, report="r" * 64))
+    fixing = Fixing(used=Tally(loops=1), granted=Tally(loops=3))
+    shown = details(todo_of(status=TodoStatus.CLAIMED, attempt=2, repair=repair, fixing=fixing))
+    assert "- fix loop of attempt 2: 1 of 6 loops used before" in shown.splitlines()
+    assert "fix loop" not in details(todo_of(status=TodoStatus.CLAIMED, attempt=2, fixing=fixing))
