@@ -19,10 +19,11 @@ from domain.audit_report import (
 from domain.base import Message
 from domain.checks import Outcome, subjective_of
 from domain.claims.claim import Contradiction
-from domain.decision import Reason, RoundOutcome
+from domain.decision import VERDICTS, Reason, RoundOutcome
 from domain.dispute_report import ArgumentReport, JudgementReport, arguments_of, judgement_of, rulings_of
 from domain.draft_report import DraftReport, draft_of
 from domain.feedback import RetryContext
+from domain.fix_report import FixLoopReport
 from domain.messages import ProbeSeen, RoundRecord
 from domain.report_lines import NOT_JUDGED, CheckReport, CriterionReport, Opinions, Output, check_line, criteria_lines
 from domain.scope import ScopeReport, Violation
@@ -76,7 +77,8 @@ class Report(Message):
 
     `audits` has every pass of the auditor, `auditor` what they came to: null where nobody judged. `arguments`: both
     sides on each disputed criterion, `judgement` what became of the dispute: null where nothing was disputed. `draft`:
-    null where nothing was to be drafted. `usage` is that of all roles.
+    null where nothing was to be drafted. `usage` is that of all roles. `fix_loop`: the loop that ended with this round,
+    as `countersign verify` has it; null in what is stored.
     """
 
     work_order_id: str
@@ -105,6 +107,7 @@ class Report(Message):
     probe: ProbeSeen | None = None
     contradictions: tuple[Contradiction, ...] = ()
     trail: TrailHead
+    fix_loop: FixLoopReport | None = None
 
 
 def build(
@@ -149,6 +152,15 @@ def build(
         contradictions=record.contradictions,
         trail=TrailHead(session=record.input.session, sequence=record.head_sequence, head=record.head_hash),
     )
+
+
+def with_fix_loop(report: Report, loop: FixLoopReport) -> Report:
+    """The report of a loop's last round, with the loop. A verified round that a person has to look at is no pass."""
+    said: dict[str, object] = {"fix_loop": loop}
+    if loop.ending == "escalated" and report.outcome is RoundOutcome.VERIFIED:
+        outcome = RoundOutcome.NEEDS_HUMAN
+        said |= {"outcome": outcome, "verdict": VERDICTS[outcome], "trigger": loop.trigger}
+    return report.model_copy(update=said)
 
 
 def _snapshot(record: RoundRecord, scope: ScopeReport | None) -> SnapshotReport | None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from datetime import timedelta
 
 from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
@@ -15,15 +13,12 @@ from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, DescribeTaskQueueRequest
 from temporalio.client import (
     Client,
-    WorkflowExecutionDescription,
-    WorkflowExecutionStatus,
-    WorkflowFailureError,
     WorkflowHandle,
 )
 from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
 from temporalio.converter import PayloadCodec
 from temporalio.envconfig import ClientConnectConfig
-from temporalio.exceptions import ApplicationError, CancelledError, WorkflowAlreadyStartedError
+from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from adapters.config.settings import Settings
@@ -33,7 +28,7 @@ from adapters.masking.temporal import masked_converter
 from domain.claims.claim import Claim
 from domain.errors import Cause, Unavailable
 from domain.events import Actor
-from domain.messages import Progress, RoundInput, RoundResult
+from domain.messages import RoundInput, RoundResult
 from domain.order import Order
 from domain.ports import Trail
 from entrypoints import telemetry
@@ -44,24 +39,7 @@ from workflows.options import DOMAIN_ATTRIBUTE, SEARCH_ATTRIBUTES, SESSION_ATTRI
 from workflows.verification import VerificationWorkflow
 
 CONNECT_SECONDS = 10.0
-POLL_SECONDS = 0.2
-POLL_SHARE = 4
-"""A question costs server, worker and asker: so many times as long passes before the next, or they do little else."""
-
-LONGEST_POLL_SECONDS = 2.0
-SILENCE_SECONDS = 120.0
 RPC = timedelta(seconds=5)
-NODES_OF_ACTIVITIES = {"snapshot.freeze": "snapshot", "sandbox.prepare": "environment", "sandbox.setup": "setup"}
-"""Whose heartbeats tell how far a node has come."""
-
-WAITED_FOR = frozenset({"trail.append", "report.file"})
-"""Activities that are tried until they succeed: nothing of the round goes on before."""
-
-WAIT_SECONDS = 150.0
-"""How long a command watches a round wait for its database or disk."""
-
-LOST = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED})
-
 RoundHandle = WorkflowHandle[VerificationWorkflow, RoundResult]
 
 
@@ -190,114 +168,6 @@ async def start_round(
         return request, handle
 
 
-async def follow(handle: RoundHandle, silent: Callable[[], Awaitable[None]]) -> AsyncIterator[Progress]:
-    """The round's progress several times a second, and how it stood at its end if a worker is there to tell.
-
-    Raises `RPCError` when the server is gone, `Unavailable` (no_worker) when no worker has answered for long, and what
-    the round has waited for that long. `silent` is called whenever no worker has answered.
-    """
-    ending = asyncio.create_task(_end(handle))
-    try:
-        async for progress in _seen(handle, silent, ending):
-            yield progress
-    finally:
-        ending.cancel()
-
-
-async def _end(handle: RoundHandle) -> None:
-    """Return when the round has ended, which the server tells at once, or cannot be asked."""
-    with suppress(WorkflowFailureError, RPCError):
-        await handle.result()
-
-
-async def _seen(
-    handle: RoundHandle, silent: Callable[[], Awaitable[None]], ending: asyncio.Task[None]
-) -> AsyncIterator[Progress]:
-    answered = moved = time.monotonic()
-    while True:
-        began = time.monotonic()
-        asked_last = ending.done()
-        description = await handle.describe(rpc_timeout=RPC)
-        ended = description.status is not WorkflowExecutionStatus.RUNNING
-        waits = await _waits_for(description)
-        moved = moved if waits else time.monotonic()
-        if waits and time.monotonic() - moved > WAIT_SECONDS:
-            kept = "the round is kept, and goes on by itself once that is mended"
-            raise Unavailable(waits.cause, waits.reason, f"{waits.next_step}; {kept}") from waits
-        try:
-            progress = await handle.query(VerificationWorkflow.progress, rpc_timeout=RPC)
-            answered = time.monotonic()
-            progress = progress.model_copy(update={"waits": str(waits) if waits else ""})
-            yield await _with_heartbeats(description, progress)
-        except RPCError as error:
-            if ended:
-                return
-            if error.status not in LOST:  # a worker that is away cannot answer; the server still can
-                raise
-            await silent()
-            if time.monotonic() - answered > SILENCE_SECONDS:
-                raise Unavailable(
-                    Cause.NO_WORKER,
-                    f"no worker has answered for {SILENCE_SECONDS:g} s",
-                    "the round is kept and goes on with the next worker: countersign status says what runs",
-                ) from error
-        if ended:
-            return
-        if asked_last:  # nobody could be asked for the end
-            await asyncio.sleep(POLL_SECONDS)
-        else:
-            await asyncio.wait([ending], timeout=pause_after(time.monotonic() - began))
-
-
-def pause_after(took: float) -> float:
-    """Seconds until a round is asked again that took so many to answer. Its end interrupts them."""
-    return min(max(POLL_SECONDS, POLL_SHARE * took), LONGEST_POLL_SECONDS)
-
-
-async def _with_heartbeats(description: WorkflowExecutionDescription, progress: Progress) -> Progress:
-    """Progress with what long activities last said of themselves, which the workflow does not hear."""
-    said: dict[str, str] = {}
-    for pending in description.raw_description.pending_activities:
-        node = NODES_OF_ACTIVITIES.get(pending.activity_type.name)
-        if node and pending.heartbeat_details.payloads:
-            heard = pending.heartbeat_details.payloads
-            (said[node],) = await description.data_converter.decode(heard, [str])
-    steps = (
-        step.model_copy(update={"detail": said[step.id]}) if step.id in said and step.status == "running" else step
-        for step in progress.steps
-    )
-    return progress.model_copy(update={"steps": tuple(steps)})
-
-
-async def _waits_for(description: WorkflowExecutionDescription) -> Unavailable | None:
-    """Why the last try of what the round cannot go on without failed."""
-    for pending in description.raw_description.pending_activities:
-        failure = pending.last_failure
-        if pending.activity_type.name not in WAITED_FOR or not pending.HasField("last_failure"):
-            continue
-        error = await description.data_converter.decode_failure(failure)
-        if isinstance(error, ApplicationError) and error.type == "unavailable":
-            name, reason, next_step = error.details
-            return Unavailable(Cause(name), reason, next_step)
-        return Unavailable(
-            Cause.SYSTEM_ERROR,
-            f"{pending.activity_type.name} fails: {error}",
-            "see the worker's log",
-        )
-    return None
-
-
-async def result_of(handle: RoundHandle) -> RoundResult:
-    """The result of a round that has ended.
-
-    Raises `Unavailable` for what the round could not do, `asyncio.CancelledError` for a cancelled one.
-    """
-    try:
-        return await handle.result(rpc_timeout=RPC)
-    except WorkflowFailureError as error:
-        raise _failure(error) from error
-
-
 def server_gone(error: RPCError) -> Unavailable:
     """The server's silence as an error that says what to do."""
     return Unavailable(
@@ -305,16 +175,3 @@ def server_gone(error: RPCError) -> Unavailable:
         f"the Temporal server does not answer: {error.message}",
         "the round is kept: start the server again (countersign up) and look at countersign log show, or run it again",
     )
-
-
-def _failure(error: BaseException) -> Exception:
-    """The innermost thing that the round failed with."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, CancelledError):
-            return Unavailable(Cause.SYSTEM_ERROR, "the round was cancelled", "run it again")
-        if isinstance(cause, ApplicationError) and cause.type == "unavailable":
-            name, reason, next_step = cause.details
-            return Unavailable(Cause(name), reason, next_step)
-        last, cause = cause, cause.__cause__
-    return Unavailable(Cause.SYSTEM_ERROR, f"the round broke: {last}", "see it in the Web UI, then run it again")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adapters.config.dataset_file import LoadedClaim
 from adapters.config.settings import Settings
 from domain.errors import Unavailable
 from domain.evaluation.verdicts import Verdict, verdict_of
+from domain.order import FixLoop
 from domain.ports import EvidenceStore, Trail
 from domain.report import Report
 from domain.roles.models import key_variables
@@ -52,6 +53,7 @@ class Evaluation:
 
     async def run(self, claims: Sequence[LoadedClaim]) -> list[Verdict]:
         """The verdicts on `claims`, in their order. Raises `Unavailable` where nothing can be run at all."""
+        claims = [_not_repaired(claim) for claim in claims]
         found = [self._take(claim) for claim in claims]
         if self._plan.run and any(len(taken) < self._plan.rounds for taken in found):
             await self._open(claims)
@@ -83,11 +85,17 @@ class Evaluation:
         """One round, started now and followed to its end; cancelled, it cancels the round."""
         work = rounds.Work(claim.order, claim.order_file, claim.claim)
         try:
-            result = await rounds.verify(self._settings, self._trail, work, lambda *_: None, lambda _: None)
-            report = Report.model_validate_json(self._store.get(result.report))
+            ended = await rounds.verify(self._settings, self._trail, work, lambda *_: None, lambda _: None)
+            report = Report.model_validate_json(self._store.get(ended.result.report))
         except Unavailable as error:
             return _untold(claim, f"{error.reason} ({error.cause})")
         return verdict_of(claim.label, report)
+
+
+def _not_repaired(claim: LoadedClaim) -> LoadedClaim:
+    """What is measured is the verdict on the work as it was claimed; and no workspace of a data set is written to."""
+    order = claim.order.model_copy(update={"fix_loop": FixLoop()})
+    return replace(claim, order=order)
 
 
 def _untold(claim: LoadedClaim, why: str) -> Verdict:

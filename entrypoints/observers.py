@@ -42,11 +42,12 @@ log = structlog.get_logger("entrypoints.observers")
 
 
 def place_of(workflow_id: str) -> dict[str, str | int]:
-    """What a workflow's id says: `round/SESSION/TODO/ATTEMPT`, `todo/SESSION/TODO` or `session/SESSION` (CONTRACT)."""
+    """What an id says: `round/SESSION/TODO/ATTEMPT`, `fix/` the same, `todo/SESSION/TODO`, `session/SESSION`."""
     place: dict[str, str | int] = {"workflow": workflow_id} if workflow_id else {}
     place |= zip(("session", "todo"), workflow_id.split("/")[1:3], strict=False)
     attempt = workflow_id.rpartition("/")[2]
-    return {**place, "attempt": int(attempt)} if workflow_id.startswith("round/") and attempt.isdecimal() else place
+    numbered = workflow_id.startswith(("round/", "fix/")) and attempt.isdecimal()
+    return {**place, "attempt": int(attempt)} if numbered else place
 
 
 class Observer(Interceptor):

@@ -20,6 +20,7 @@ from entrypoints.cli.output import one_line, visible
 from entrypoints.cli.render_audit import money, show_audit
 from entrypoints.cli.render_dispute import show_dispute
 from entrypoints.cli.render_draft import show_draft
+from entrypoints.cli.render_fix import show_fix_loop
 from entrypoints.cli.stages import Stages
 from entrypoints.cli.watching import Watching
 
@@ -66,7 +67,7 @@ class Watcher(Watching):
         if self.live:
             table = _progress_table(progress.steps)
             if progress.waits:
-                table.add_row(_waits_text(progress.waits))
+                table.add_row(waits_text(progress.waits))
             self.live.update(table)
             return
         for step in _as_told(progress.steps) if self.stages is None else ():
@@ -76,7 +77,7 @@ class Watcher(Watching):
                 self.last[key] = stands
                 self.console.print(_step_text(step))
         if progress.waits and progress.waits != self.last.get("waits"):
-            self.console.print(_waits_text(progress.waits))
+            self.console.print(waits_text(progress.waits))
         self.last["waits"] = progress.waits
 
     def tell_stages(self) -> None:
@@ -102,7 +103,8 @@ def _progress_table(steps: Iterable[Step]) -> Table:
     return table
 
 
-def _waits_text(why: str) -> Text:
+def waits_text(why: str) -> Text:
+    """That nothing goes on, and why."""
     return Text(f"… waits: {one_line(why)}", "yellow")
 
 
@@ -116,7 +118,7 @@ def _step_text(step: Step) -> Text:
 
 def show_report(console: Console, report: Report, folder: str, page: str, verbose: bool) -> None:
     """The verdict: what was checked, what was seen, what to do next, where to look."""
-    word, style = HEADLINES[report.outcome]
+    word, style = _headline(report)
     console.print()
     console.print(Text(word, style), Text(f"{report.work_order_id}, attempt {report.attempt}", "bold"))
     console.print(Text(f"  {one_line(report.content)}", "dim"))
@@ -127,6 +129,7 @@ def show_report(console: Console, report: Report, folder: str, page: str, verbos
         console.print(Group(Text("\nchecks", "bold"), _results_table(report.checks)))
     show_audit(console, report)
     show_dispute(console, report, verbose=verbose)
+    show_fix_loop(console, report)
     _show_outputs(console, report, verbose)
     facts = Table.grid(padding=(0, 1))
     facts.add_column(min_width=8)
@@ -152,8 +155,18 @@ def show_report(console: Console, report: Report, folder: str, page: str, verbos
         console.print(Text("Web UI  ", "bold"), Text(page))
 
 
+def _headline(report: Report) -> tuple[str, str]:
+    """By the round, unless a fix loop left it to a human."""
+    asks = report.fix_loop is not None and report.fix_loop.ending == "escalated"
+    if asks and report.outcome is RoundOutcome.CHANGES_REQUESTED:
+        return HEADLINES[RoundOutcome.NEEDS_HUMAN]
+    return HEADLINES[report.outcome]
+
+
 def next_step(report: Report) -> str:
     """What a person, or the agent that claimed, does now."""
+    if report.fix_loop is not None:
+        return report.fix_loop.next_step
     results: tuple[CriterionReport | CheckReport, ...] = (*report.criteria, *report.checks)
     could_not = [r for r in results if r.outcome == Outcome.COULD_NOT_RUN and r.required]
     steps = {

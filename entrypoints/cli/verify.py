@@ -59,7 +59,11 @@ def verify(  # noqa: PLR0913 - a parameter an option
 ) -> None:
     """Verify a claim: run an order's checks and criteria on a frozen copy of the work, and decide.
 
-    Exit codes: 0 verified, 1 not verified, 2 malformed input, 3 could not tell, 4 needs a human.
+    An order with `fix_loop: {enabled: true}` has work that is refused repaired and verified again, a few times; what is
+    verified then is written to the workspace, unless that has changed meanwhile. The report is that of the last round.
+
+    Exit codes: 0 verified, also after a repair, 1 not verified, 2 malformed input, 3 could not tell, 4 needs a human,
+    130 cancelled by Ctrl-C.
 
     Example: countersign verify examples/is_prime/order.yaml --workspace examples/is_prime/worker_second
 

@@ -88,7 +88,7 @@ class House:
         if isinstance(outcome, Unavailable):
             raise outcome
         claim = LoadedClaim(self.claims[0].label, work.order, work.order_file, work.claim)
-        return SimpleNamespace(report=self.decide(claim, outcome))
+        return SimpleNamespace(result=SimpleNamespace(report=self.decide(claim, outcome)))
 
     def decide(self, claim: LoadedClaim, outcome: RoundOutcome) -> str:
         """Store a round's verdict; the digest of its report."""
@@ -155,6 +155,15 @@ RIGHT, WRONG = ("right", "verified"), ("wrong", "changes_requested")
 def test_every_claim_has_its_rounds_on_one_host(house: House) -> None:
     assert house.run(Plan(rounds=2)) == [(*RIGHT, False)] * 2 + [(*WRONG, False)] * 2
     assert (house.opened, house.ran, house.most) == (1, 4, 1)
+
+
+def test_no_claim_is_repaired_and_its_verdict_is_found_again(house: House) -> None:
+    order = house.folder / "order.yaml"
+    order.write_text(ORDER + "domain: refactor\nfix_loop: {enabled: true}\n")
+    assert house.claims[0].order.fix_loop.enabled
+    assert house.run(Plan()) == [(*RIGHT, False), (*WRONG, False)]
+    assert [work.order.fix_loop.enabled for work in house.works] == [False, False]
+    assert house.run(Plan(stored=True)) == [(*RIGHT, True), (*WRONG, True)]
 
 
 def test_so_many_run_at_once(house: House) -> None:

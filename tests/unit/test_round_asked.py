@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from entrypoints.client import pause_after
+from entrypoints.following import pause_after
 
 
 @pytest.mark.parametrize(

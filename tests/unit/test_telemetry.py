@@ -178,6 +178,7 @@ class TestLevels:
         ("session/s", {"session": "s"}),
         ("todo/s/t", {"session": "s", "todo": "t"}),
         ("round/s/t/12", {"session": "s", "todo": "t", "attempt": 12}),
+        ("fix/s/t/12", {"session": "s", "todo": "t", "attempt": 12}),
         ("todo/s/12", {"session": "s", "todo": "12"}),
         ("another", {}),
     ],
