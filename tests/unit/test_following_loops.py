@@ -158,6 +158,7 @@ async def test_a_round_that_is_named_before_it_is_there_is_asked_again(run: Run)
 
     await run(server, see)
     assert named(seen) == ["first", "verifies", "verifies", "second", "repairs"]
+    assert server.opened == 1, "the server was there all the time"
 
 
 @pytest.mark.parametrize("lost_in", ["loop", "next"])
