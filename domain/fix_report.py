@@ -114,6 +114,8 @@ def _next_step(loop: FixLoopResult, patch: str) -> str:
         return NEXT_STEPS.get(loop.trigger, ANY_OTHER)
     if loop.ending == "aborted":
         return "run the same command again: nothing of the loop was written to the workspace."
+    if loop.placed == "offered" and not patch:
+        return "run the same command again: the work is verified, and its patch could not be filed."
     if loop.placed == "offered":
         return f"read the patch, then apply it in the workspace: patch -p1 < {patch}"
     if loop.placed == "applied":

@@ -73,4 +73,5 @@ def _show_patch(console: Console, loop: FixLoopReport) -> None:
         console.print(Text(f"  the patch is in the workspace: {listed}{more}", "green"))
     elif loop.placed == "offered":
         console.print(Text(f"  the workspace is left as it is: {one_line(loop.why_offered, 300)}", "yellow"))
-        console.print(Text(f"  patch -p1 < {visible(loop.patch)}"))
+        if loop.patch:
+            console.print(Text(f"  patch -p1 < {visible(loop.patch)}"))

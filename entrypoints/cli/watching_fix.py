@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from domain.fix_messages import FixLoopResult, Iteration
+from domain.fix_messages import FixLoopResult, FixProgress, Iteration
 from domain.ports import Trail
 from domain.roles.spending import MICROS
 from entrypoints.cli.output import counted, one_line
@@ -12,6 +12,21 @@ from entrypoints.cli.render import Watcher, waits_text
 from entrypoints.cli.render_fix import ENDINGS, came_to
 from entrypoints.cli.stages import Stages
 from entrypoints.following import LoopSeen
+
+DOING = {
+    "repairing": "the fix builder repairs the work",
+    "applying": "the verified repair is written to the workspace",
+    "paused": "paused: nothing new begins",
+}
+"""What is told of what a loop does; that it decides takes no time, and its end has a line of its own."""
+
+
+def doing_of(progress: FixProgress) -> str:
+    """What a loop does now, in a line; empty for what is not told."""
+    said = DOING.get(progress.doing, "")
+    if progress.doing == "verifying":
+        said = f"round {progress.round.rpartition('/')[2]} verifies the repair"
+    return f"fix loop {progress.loop} of {progress.of}: {one_line(said)}" if said else ""
 
 
 class LoopWatcher:
@@ -29,7 +44,7 @@ class LoopWatcher:
         """Take in how it stands. A round that it names is watched from its beginning."""
         progress = seen.progress
         self._tell_ended(progress.iterations, progress.of)
-        doing = f"fix loop {progress.loop} of {progress.of}: {one_line(progress.doing)}" if progress.doing else ""
+        doing = doing_of(progress)
         if doing and doing != self._doing:
             self._print(Text(f"▸ {doing}", "cyan"))
         self._doing = doing

@@ -81,6 +81,12 @@ def test_a_patch_that_is_only_offered_is_said_with_the_command_that_applies_it()
     assert "patch -p1 < /evidence/1/fix_loop/repair.patch" in told(offered).model_dump()["fix_loop"]["next_step"]
 
 
+def test_a_patch_that_could_not_be_filed_is_no_file_to_apply() -> None:
+    lost = loop("success", SECOND, placed="offered", why_offered="src/a.py has changed since")
+    assert "patch -p1" not in shown(told(lost))
+    assert "could not be filed" in shown(told(lost))
+
+
 @pytest.mark.parametrize("trigger", [*NEXT_STEPS, "auditor_blocked"])
 def test_an_escalation_says_why_and_what_a_human_can_do(trigger: str) -> None:
     asked = loop("escalated", FIRST, NONE, trigger=trigger, reason="because of something")
@@ -159,17 +165,18 @@ def watched(*, terminal: bool = False) -> tuple[Watcher, LoopWatcher, io.StringI
 
 def run_through(watcher: Watcher, looking: LoopWatcher) -> None:
     """A loop of two, the second of which is not seen to end."""
-    repairs = FixProgress(loop=1, of=3, doing="the fix builder repairs the work")
-    verifies = repairs.model_copy(update={"doing": "round 2 verifies it", "round": "round/local/wo/2"})
+    repairs = FixProgress(loop=1, of=3, doing="repairing")
+    verifies = repairs.model_copy(update={"doing": "verifying", "round": "round/local/wo/2"})
     with watcher:
         watcher.see(steps("running"))
         watcher.see(steps("passed"))
-        for progress in (repairs, repairs, verifies):
+        for progress in (FixProgress(of=3, doing="deciding"), repairs, repairs, verifies):
             looking.see(LoopSeen(progress))
         watcher.see(steps("passed"))
-        again = FixProgress(loop=2, of=3, doing="the fix builder repairs the work", iterations=(FIRST,))
+        again = FixProgress(loop=2, of=3, doing="repairing", iterations=(FIRST,))
         looking.see(LoopSeen(again, waits="the trail is away"))
         looking.see(LoopSeen(again, waits="the trail is away"))
+        looking.see(LoopSeen(again.model_copy(update={"doing": "applying"})))
         looking.end(loop("success", FIRST, SECOND))
 
 
@@ -180,11 +187,12 @@ def test_each_step_is_a_line_and_each_is_told_once() -> None:
         "▸ checks",
         "✓ checks",
         "▸ fix loop 1 of 3: the fix builder repairs the work",
-        "▸ fix loop 1 of 3: round 2 verifies it",
+        "▸ fix loop 1 of 3: round 2 verifies the repair",
         "✓ checks",
         "✗ fix loop 1 of 3  APPLIED:2, 2 edits, 1 call refused, round 2: changes requested, $0.4000",
         "▸ fix loop 2 of 3: the fix builder repairs the work",
         "… waits: the trail is away",
+        "▸ fix loop 2 of 3: the verified repair is written to the workspace",
         "✓ fix loop 2 of 3  APPLIED:2, 2 edits, round 3: verified, $0.4000",
         "fix loop: repaired and verified, 2 of 3 loops used",
     ]
@@ -201,7 +209,7 @@ def test_the_stages_that_are_told_are_those_of_the_round_that_runs() -> None:
     watcher, looking, _ = watched()
     trail = MemoryTrail()
     watcher.stages = first = Stages(trail, "local", "wo", 1)
-    looking.see(LoopSeen(FixProgress(loop=1, of=3, doing="repairs")))
+    looking.see(LoopSeen(FixProgress(loop=1, of=3, doing="repairing")))
     assert watcher.stages is first
-    looking.see(LoopSeen(FixProgress(loop=1, of=3, doing="verifies", round="round/local/wo/2")))
+    looking.see(LoopSeen(FixProgress(loop=1, of=3, doing="verifying", round="round/local/wo/2")))
     assert watcher.stages is not first
