@@ -111,7 +111,7 @@ def test_nothing_that_a_model_wrote_steers_the_terminal() -> None:
     each = FIRST.model_copy(update={"answer": HOSTILE, "why": HOSTILE, "paths": (HOSTILE,)})
     fields = {"reason": HOSTILE, "notes": (HOSTILE,), "why_offered": HOSTILE, "patch": "p", "placed": "offered"}
     for ending in ("success_with_notes", "escalated"):
-        text = loop_in(loop(ending, each, trigger=HOSTILE, **fields))  # type: ignore[arg-type]  # both are endings
+        text = loop_in(loop(ending, each, trigger=HOSTILE, **fields))
         assert "\x1b" not in text
         assert "\x07" not in text
         assert text.count("\\x1b[2J[red]") >= 5
