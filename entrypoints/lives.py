@@ -29,7 +29,6 @@ from temporalio.service import RPCError, RPCStatusCode
 from activities.packing import unpacked
 from adapters.config.settings import Settings
 from domain.errors import Cause, Refused, Unavailable
-from domain.fix_messages import FixProgress
 from domain.life import SessionInput
 from domain.messages import Progress
 from domain.requests import Answer, Request
@@ -146,15 +145,6 @@ class Lives:
         try:
             handle = self._client.get_workflow_handle(round_id)
             found: Progress = await handle.query("progress", result_type=Progress, rpc_timeout=RPC)
-        except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
-            return None
-        return found
-
-    async def fix_loop(self, workflow_id: str) -> FixProgress | None:
-        """How a fix loop stands; None while nobody can say, and where there is none."""
-        try:
-            handle = self._client.get_workflow_handle(workflow_id)
-            found: FixProgress = await handle.query("progress", result_type=FixProgress, rpc_timeout=RPC)
         except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
             return None
         return found

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from domain.errors import CountersignError
-from domain.fix_messages import FixProgress
 from domain.messages import Progress
 from domain.status import SessionStatus, TodoStatus
 from entrypoints.cli import asking, common, inbox
 from entrypoints.cli.asking import As, Json, sender_of
 from entrypoints.cli.planning import create_session, load, secrets_of
-from entrypoints.cli.tree import TreeWatcher, nested, of_loop, running_nodes, show
+from entrypoints.cli.tree import TreeWatcher, nested, running_nodes, show
 from entrypoints.imports import without_collecting
 from entrypoints.standings import Standing
 
@@ -50,9 +49,8 @@ def run(
     driving = without_collecting("entrypoints.driving")
     with TreeWatcher(common.stderr) as watcher:
 
-        def told(standing: Standing, progress: dict[str, Progress], loops: dict[str, FixProgress]) -> None:
+        def told(standing: Standing, progress: dict[str, Progress]) -> None:
             nodes = {todo: running_nodes(one) for todo, one in progress.items()}
-            nodes |= {todo: of_loop(one, nodes.get(todo, "")) for todo, one in loops.items()}
             watcher.see(replace(standing, nodes=nodes))
 
         async def driven(lives: Lives) -> Standing:

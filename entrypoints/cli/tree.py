@@ -9,7 +9,6 @@ from typing import Any
 from rich.console import Console, Group
 from rich.text import Text
 
-from domain.fix_messages import FixProgress
 from domain.messages import Progress
 from domain.read_model import TodoView
 from domain.status import SessionStatus, TodoStatus
@@ -62,11 +61,6 @@ def running_nodes(progress: Progress) -> str:
     running = [step for step in progress.steps if step.status == "running"]
     named = [step.id for step in running if step.parent] or [step.id for step in running]
     return f"waits: {progress.waits}" if progress.waits else ", ".join(named)
-
-
-def of_loop(loop: FixProgress, nodes: str) -> str:
-    """What a fix loop does now; `nodes`: what of its round runs, where one does."""
-    return f"fix loop {loop.loop} of {loop.of}: {nodes or loop.doing}" if loop.loop else f"fix loop: {loop.doing}"
 
 
 def headline(standing: Standing) -> Text:

@@ -17,7 +17,6 @@ from rich.console import Console
 from adapters.config.settings import Settings
 from domain.errors import Cause, CountersignError, Unavailable
 from domain.events import Action, Actor, TrailEntry
-from domain.fix_messages import FixProgress
 from domain.messages import Progress, Step
 from domain.read_model import RoundView, SessionView, State, TodoView
 from domain.requests import Answer, Refusal, Request
@@ -25,7 +24,7 @@ from domain.session import Entry, Session
 from domain.status import SessionStatus, TodoStatus
 from entrypoints import driving
 from entrypoints.cli.run import end_as_with_ctrl_c
-from entrypoints.cli.tree import TreeWatcher, duration, nested, of_loop, running_nodes
+from entrypoints.cli.tree import TreeWatcher, duration, nested, running_nodes
 from entrypoints.driving import Driver
 from entrypoints.standings import Standing
 from tests.fakes.trail import Memory, MemoryTrail
@@ -60,7 +59,6 @@ class Scene:
     away: int = 0
     told: list[tuple[str, ...]] = field(default_factory=list)
     failures: list[CountersignError] = field(default_factory=list)
-    looping: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.memory = Memory()
@@ -91,14 +89,9 @@ class Scene:
         status = self.now.sessions[0].status
         return Session(id=session, host="h", created_by=ANN, created_at=NOW, deadline=NOW, status=status, todos=todos)
 
-    async def fix_loop(self, workflow_id: str) -> FixProgress | None:
-        """One that runs, if `looping` has it."""
-        return FixProgress(loop=2, of=3, doing="repairs") if workflow_id in self.looping else None
-
-    def tell(self, standing: Standing, progress: dict[str, Progress], loops: dict[str, FixProgress]) -> None:
+    def tell(self, standing: Standing, progress: dict[str, Progress]) -> None:
         """One look."""
         nodes = {name: running_nodes(one) for name, one in progress.items()}
-        nodes |= {name: of_loop(one, nodes.get(name, "")) for name, one in loops.items()}
         self.told.append(tuple(f"{view.todo} {view.status} {nodes.get(view.todo, '')}" for view in standing.todos))
 
     async def run(self) -> Standing:
@@ -131,21 +124,6 @@ async def test_a_session_is_driven_until_it_is_completed(settings: Settings) -> 
     assert ended.session.status is SessionStatus.COMPLETED
     assert scene.drives == [True, False]
     assert scene.told == [("a pending ",), ("a claimed tests",), ("a verified ",)]
-
-
-async def test_what_a_fix_loop_does_is_told_of_its_claim_between_its_rounds_and_in_them(settings: Settings) -> None:
-    claimed = todo("a", S.CLAIMED, attempt=1)
-    judged = ROUND.model_copy(update={"status": "decided"})
-    again = ROUND.model_copy(update={"attempt": 2, "workflow_id": "round/s/a/2"})
-    done = state(todo("a", S.VERIFIED), status=SessionStatus.COMPLETED)
-    states = [state(claimed, rounds=(judged,)), state(claimed, rounds=(judged, again)), done]
-    scene = Scene(settings, states, looping=("fix/s/a/1",))
-    await scene.run()
-    assert scene.told == [
-        ("a claimed fix loop 2 of 3: repairs",),
-        ("a claimed fix loop 2 of 3: tests",),
-        ("a verified ",),
-    ]
 
 
 async def test_it_ends_where_only_a_human_can_go_on(settings: Settings) -> None:
