@@ -58,6 +58,7 @@ def test_each_script_comes_to_what_is_said_of_it(
         assert loop["iterations"][0]["refused"] == 6
 
 
+@pytest.mark.slow
 def test_the_session_ends_with_the_agent_s_work_repaired(house: Project) -> None:
     folder = copied(house, "roles.yaml")
     result = house.run("run", str(folder / "session.yaml"), "--json")
