@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -41,11 +42,19 @@ def spent(project: Project, todo: str) -> tuple[int, int, int]:
     return found.requests, found.micros, found.lost
 
 
-def killed(project: Project, victim: str) -> None:
-    """End it the hard way, and see it gone; somebody starts another."""
-    pid = project.status()[victim]
-    os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: not alive(pid))
+def killed(project: Project, victim: str, running: subprocess.Popen[str]) -> None:
+    """End it the hard way, as soon as there is one, and see it gone; somebody starts another. Not once all is over."""
+
+    def there() -> int | None:
+        status = project.run("status", "--json")
+        pid: int | None = json.loads(status.stdout)[victim] if status.returncode == 0 else None
+        return pid
+
+    wait_for(lambda: running.poll() is not None or there() is not None, LIMIT_SECONDS)
+    pid = there()
+    if running.poll() is None and pid is not None:
+        os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: not alive(pid))
 
 
 def seen(project: Project, todo: str, action: str) -> bool:
@@ -81,9 +90,7 @@ def test_killed_at_each_step_the_end_is_the_same(
     running = project.start("verify", wrong_work(project, name), "--json")
     for action in steps:
         wait_for(lambda action=action: seen(project, name, action), LIMIT_SECONDS)  # type: ignore[misc]  # its default binds
-        if running.poll() is None:
-            killed(project, victim)
-            wait_for(lambda: running.poll() is not None or project.run("status").returncode == 0, LIMIT_SECONDS)
+        killed(project, victim, running)
     out, err = running.communicate(timeout=LIMIT_SECONDS)
     assert running.returncode == 0, err
     same_end(project, name, out)
@@ -107,7 +114,7 @@ def test_killed_while_the_fix_builder_is_asked_nothing_is_sent_or_edited_twice(
     name = "wo-asked"
     running = project.start("verify", wrong_work(project, name), "--json")
     assert asked.wait(LIMIT_SECONDS)
-    killed(project, "worker_pid")
+    killed(project, "worker_pid", running)
     dead.set()
     out, err = running.communicate(timeout=LIMIT_SECONDS)
     assert running.returncode == 0, err
