@@ -241,7 +241,7 @@ class FixLoop(Part):
 
     enabled: bool = False
     max_loops: int = Field(default=3, ge=1)
-    max_cost_usd: float = Field(default=5.0, ge=0)
+    max_cost_usd: float = Field(default=5.0, ge=0, le=1_000_000)
 
 
 def _no_authority(name: str) -> str:

@@ -17,7 +17,12 @@ from domain.messages import RoundRecord
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _TREES = frozenset({"head", "base", "tree"})
 _OF_ROWS = frozenset(
-    {*_TREES, "report", "record", "evidence", "retry_context", "list", "said", "messages", "spec", "tests"}
+    {
+        *_TREES,
+        *("report", "record", "evidence", "retry_context", "list", "spec", "tests"),
+        *("said", "messages", "prompt", "packet"),
+        *("feedback", "patch", "summary"),
+    }
 )
 """Fields of a row that hold a blob's digest, if they hold one; `order` is the digest of what is in the record."""
 

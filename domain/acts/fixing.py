@@ -15,6 +15,7 @@ from domain.events import HARNESS, SYSTEM
 from domain.feedback import FROM_THE_AUDITOR
 from domain.fix_messages import FixLoopResult
 from domain.fix_payloads import FixLoopStarted
+from domain.fix_summary import escalation_reason
 from domain.fixing import Tally, begins, budget_of, high_stakes
 from domain.lifecycle import Command
 from domain.messages import RoundResult
@@ -123,7 +124,7 @@ def _offered(todo: Todo, attempt: int, result: FixLoopResult) -> str:
 
 def _escalated(todo: Todo, attempt: int, result: FixLoopResult, now: datetime) -> Step:
     """A human has to look. What the worker's own round said of its tree stays what is known of it."""
-    reason = _reason(result)
+    reason = escalation_reason(result)
     closed = todo.model_copy(
         update={
             "fixing": todo.fixing.model_copy(update={"closed": True}),
@@ -137,11 +138,6 @@ def _escalated(todo: Todo, attempt: int, result: FixLoopResult, now: datetime) -
     after = placed(closed, moved, now, trigger="hard_fail", flag=cut(reason))
     codes = [reason.code for reason in result.result.decision.reasons] if result.result else ["hard_fail"]
     return stepped(closed, after, moved.event, HARNESS, {"reasons": codes, "trigger": "hard_fail"})
-
-
-def _reason(result: FixLoopResult) -> str:
-    """Why it was escalated, in words."""
-    return result.reason
 
 
 def _broke(todo: Todo, reason: str, now: datetime) -> Step:
