@@ -56,13 +56,11 @@ class FixLoopWorkflow:
     def pause(self) -> None:
         """Begin nothing new: the session is paused. What runs may finish."""
         self._state.paused = True
-        self._state.show()
 
     @workflow.signal(name="resume")
     def resume(self) -> None:
         """Go on."""
         self._state.paused = False
-        self._state.show()
 
     @workflow.query
     def progress(self) -> FixProgress:
@@ -71,7 +69,9 @@ class FixLoopWorkflow:
 
     async def _may_begin(self) -> None:
         """Wait while the session is paused. Raises `asyncio.CancelledError` where the loop was cancelled."""
-        await workflow.wait_condition(lambda: not self._state.paused)
+        if self._state.paused:
+            self._state.does("paused")
+            await workflow.wait_condition(lambda: not self._state.paused)
         unless_cancelled()
 
     async def _come_to_an_end(self) -> FixLoopResult:

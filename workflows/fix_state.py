@@ -42,7 +42,7 @@ class FixState:
         return FixProgress(
             loop=self.loop,
             of=self.request.budget.loops,
-            doing="paused" if self.paused else self.doing,
+            doing=self.doing,
             round=self.verifying,
             iterations=tuple(self.iterations),
         )
@@ -62,10 +62,6 @@ class FixState:
     def does(self, doing: str, verifying: str = "") -> None:
         """It has come to that."""
         self.doing, self.verifying = doing, verifying
-        self.show()
-
-    def show(self) -> None:
-        """What the Web UI shows of it."""
         workflow.set_current_details(self.details())
 
     def came_to(
@@ -89,7 +85,7 @@ class FixState:
     def details(self) -> str:
         """Bullets of Markdown."""
         order, of = self.request.round.order, self.request.budget.loops
-        doing = self.progress.doing.upper()
+        doing = self.doing.upper()
         lines = [f"**{as_text(doing)}** {as_text(order.title[:SHOWN_CHARACTERS])}", ""]
         lines += [_line(iteration, of) for iteration in self.iterations]
         if self.loop > self.request.tally.loops + len(self.iterations):

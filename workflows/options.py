@@ -146,16 +146,15 @@ RELEASE: ActivityOptions = {
 """Before all checks that wait: behind them it would run out of its time to start, and the tree keep its room."""
 
 
-FIX_SPENT: ActivityOptions = {**TRAIL, "start_to_close_timeout": timedelta(minutes=1)}
+FIX_SPENT: ActivityOptions = {
+    **TRAIL,
+    "start_to_close_timeout": timedelta(minutes=1),
+    "heartbeat_timeout": HEARTBEAT,
+}
 """For ever: what is not known to be paid for is no loop's to spend more on."""
 
-FIX_FILE: ActivityOptions = {
-    "task_queue": WORKFLOWS_QUEUE,
-    "start_to_close_timeout": timedelta(minutes=5),
-    "retry_policy": RetryPolicy(maximum_interval=timedelta(seconds=5), maximum_attempts=200),
-    "priority": _goes("begun"),
-}
-"""A quarter of an hour, as for a round's report."""
+FIX_FILE: ActivityOptions = REPORT
+"""Everything else of the loop is done, too."""
 
 TODOS: ActivityOptions = {
     "task_queue": WORKFLOWS_QUEUE,

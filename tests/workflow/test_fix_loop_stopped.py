@@ -278,5 +278,3 @@ def test_what_people_see_says_how_far_it_is_and_makes_no_marks_of_the_answers() 
         "- ? loop 3 of 3: cancelled",
         "- ▸ loop 4 of 3: verifying in round/local/wo/4",
     ]
-    state.paused = True
-    assert state.details().startswith("**PAUSED**")
