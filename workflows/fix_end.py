@@ -97,8 +97,7 @@ class Ends:
 
     def _file_input(self, result: FixLoopResult) -> FileFixLoopInput:
         request = self._state.request
-        then, verified = request.result.frozen, result.ending in ("success", "success_with_notes")
-        to_head = self._state.repaired if verified else ""
+        then, to_head = request.result.frozen, self._state.repaired
         return FileFixLoopInput(
             session=request.round.session,
             todo=request.round.todo,

@@ -11,7 +11,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 
 with workflow.unsafe.imports_passed_through():
     from domain import fixing
-    from domain.confidence import confidence_of
+    from domain.confidence import confidence_of, remarks
     from domain.fix_messages import FixLoopInput
     from domain.messages import FiledReport, RoundInput, RoundRecord, RoundResult
     from workflows import options
@@ -32,8 +32,13 @@ def result_of(record: RoundRecord, filed: FiledReport) -> RoundResult:
     )
     if not record.input.order.fix_loop.enabled:
         return answered
-    confidence = confidence_of(decision, results, record.notices)
-    return answered.model_copy(update={"confidence": confidence, "frozen": record.frozen, "scope": scope})
+    seen = {
+        "confidence": confidence_of(decision, results, record.notices),
+        "remarks": remarks(decision, results),
+        "frozen": record.frozen,
+        "scope": scope,
+    }
+    return answered.model_copy(update=seen)
 
 
 async def followed_by_fixes(request: RoundInput, result: RoundResult) -> RoundResult:
