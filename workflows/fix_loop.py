@@ -47,8 +47,12 @@ class FixLoopWorkflow:
                 await self._trail.record("fix_loop_started", SYSTEM, _started(request))
             result = await self._come_to_an_end()
         except (Exception, asyncio.CancelledError) as error:
-            if is_cancelled_exception(error):
-                await to_its_end(self._ends.tell(self._state.came_to("aborted", reason="cancelled by the caller")))
+            if not is_cancelled_exception(error):
+                raise
+            aborted = self._state.came_to("aborted", reason="cancelled by the caller")
+            ended = await to_its_end(self._ends.tell(aborted))
+            if request.round.todo_workflow:  # what it used counts, whoever called it off
+                return ended
             raise
         return await to_its_end(self._ends.tell(result))
 

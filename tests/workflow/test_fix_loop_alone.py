@@ -18,7 +18,6 @@ from domain.read_model import TodoView
 from tests.workflow.conftest import FAILED, PASSED, House
 from tests.workflow.fixing import actions, loop_of, looped, of_the_loop, repairs, rounds, started
 from tests.workflow.scripted_role import APPROVED, LOOKED, repaired, unrepaired
-from workflows.fix_loop import FixLoopWorkflow
 from workflows.options import WORKFLOWS_QUEUE
 from workflows.verification import VerificationWorkflow
 
@@ -33,7 +32,7 @@ async def fixed(house: House, order: Order) -> tuple[RoundResult, FixLoopResult]
     """The round, and the loop that it began, at their ends."""
     result = await decided(house, house.round(order))
     assert result.fix
-    return result, await house.client.get_workflow_handle_for(FixLoopWorkflow.run, result.fix).result()
+    return result, await house.client.get_workflow_handle(result.fix, result_type=FixLoopResult).result()
 
 
 def view(house: House, order: Order) -> TodoView:
@@ -154,7 +153,7 @@ async def test_a_loop_goes_on_when_its_round_has_long_ended(house: House) -> Non
     house.script.items = {"tests": rounds(False, True)}
     house.script.auditor.by_role["fix_builder"] = [repaired()]
     result = await decided(house, house.round(order))
-    loop = house.client.get_workflow_handle_for(FixLoopWorkflow.run, result.fix)
+    loop = house.client.get_workflow_handle(result.fix, result_type=FixLoopResult)
     assert (await loop.result()).ending == "success"
     assert (await loop.describe()).parent_id == f"round/local/{order.id}/1"
 
