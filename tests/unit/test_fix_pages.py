@@ -259,7 +259,7 @@ def test_an_offered_patch_says_why_and_how() -> None:
     assert "there is no patch" in summary(asked("escalated", patch=""))
 
 
-@pytest.mark.parametrize("trigger", [*BUDGET_SPENT, "high_stakes", "hard_fail", "checks_could_not_run"])
+@pytest.mark.parametrize("trigger", [*sorted(BUDGET_SPENT), "high_stakes", "hard_fail", "checks_could_not_run"])
 def test_an_escalation_tells_what_a_human_can_do(trigger: Trigger) -> None:
     page = summary(asked("escalated", trigger=trigger, reason="2 of 3 loops used"))
     assert "- ending: **ESCALATED: a human has to look**" in page
