@@ -33,6 +33,7 @@ from activities.work import WorkActivities
 from adapters.checkers.registry import checkers
 from adapters.checkers.remote import Access
 from adapters.config.settings import Settings
+from adapters.ledger import SqlLedger
 from adapters.masking.known import masker_of
 from adapters.masking.stores import MaskedChecker, MaskedTrail
 from adapters.sandbox import DockerSandbox
@@ -41,7 +42,7 @@ from adapters.snapshot.snapshots import FileSnapshots
 from adapters.todos.temporal import TemporalTodos
 from adapters.workers.commands import CommandWorkers
 from domain.errors import Unavailable
-from domain.ports import EvidenceStore, Ledger
+from domain.ports import EvidenceStore
 from entrypoints.agents import build_workers
 from entrypoints.ended_rounds import release_ended
 from entrypoints.engine_watch import EngineWatch
@@ -92,7 +93,7 @@ class Adapters:
     workers: CommandWorkers
     todos: TemporalTodos
     roles: ConfiguredRoles
-    ledger: Ledger
+    ledger: SqlLedger
 
 
 def workflow_runner() -> WorkflowRunner:
@@ -159,6 +160,7 @@ async def work(
         stack.callback(adapters.trail.close)
         stack.callback(adapters.sandbox.close)
         stack.callback(adapters.roles.close)
+        stack.callback(adapters.ledger.close)
         if alone:
             await _clear(adapters.sandbox)
             stack.push_async_callback(_clear, adapters.sandbox)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -54,14 +53,13 @@ class Project:
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """`countersign ARGUMENTS`, left running; `close` ends it."""
         process = subprocess.Popen(
-            [COUNTERSIGN, *arguments],
+            ["env", "--default-signal=INT", COUNTERSIGN, *arguments],  # which a shell's background job would ignore
             cwd=self.root,
             env=self.environment | environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=_interruptible,  # noqa: PLW1509 - these tests start no threads
         )
         self.started.append(process)
         return process
@@ -107,11 +105,6 @@ class Project:
         result = self.run(*arguments)
         assert result.returncode == 0, result.stderr
         return json.loads(result.stdout)
-
-
-def _interruptible() -> None:
-    """A shell that runs the tests in the background has them, and so their children, ignore SIGINT."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for(what: Callable[[], bool], seconds: float = 150.0) -> None:

@@ -256,11 +256,20 @@ def session(project: Project, name: str) -> str:
 
 
 def test_a_todo_s_claim_is_repaired_without_anybody_asking(repaired: Project, provider: Provider) -> None:
-    provider.answers(repairing("after", "right"))
-    result = repaired.run("run", session(repaired, "claims"), "--json")
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "fix loop 1 of 3" in result.stderr
-    (todo,) = json.loads(result.stdout)["todos"]
+    said, done = threading.Event(), repairing("after", "right")
+
+    def script(received: Received) -> Turn:
+        said.wait(LIMIT_SECONDS)  # until people have been told
+        return done(received)
+
+    provider.answers(script)
+    running = repaired.start("run", session(repaired, "claims"), "--json")
+    assert running.stderr
+    assert any("fix loop 1 of 3" in line for line in running.stderr)
+    said.set()
+    out, err = running.communicate(timeout=LIMIT_SECONDS)
+    assert running.returncode == 0, out + err
+    (todo,) = json.loads(out)["todos"]
     assert (todo["status"], todo["review_status"], todo["audits"], todo["revisions"]) == ("verified", "approved", 1, 0)
     assert (repaired.root / "claims" / "a.txt").read_text() == "right\n"
     assert len(rows(repaired, "claims/a", "todo_claimed")) == 1
