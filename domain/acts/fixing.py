@@ -128,7 +128,7 @@ def _escalated(todo: Todo, attempt: int, result: FixLoopResult, now: datetime) -
     closed = todo.model_copy(
         update={
             "fixing": todo.fixing.model_copy(update={"closed": True}),
-            "prior_attempts": with_prior(todo, f"fix loop of attempt {attempt}: {result.trigger}: {reason}"),
+            "prior_attempts": with_prior(todo, f"fix loop of attempt {attempt}: {result.trigger}: {result.reason}"),
         }
     )
     if result.trigger != "hard_fail":

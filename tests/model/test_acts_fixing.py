@@ -13,6 +13,7 @@ from domain.confidence import Confidence
 from domain.decision import RoundOutcome
 from domain.events import SYSTEM
 from domain.fix_messages import FixLoopResult
+from domain.fix_summary import escalation_reason
 from domain.fixing import Tally
 from domain.requests import Approve, Delete, Edit, Override, Reject, Return
 from domain.status import ReviewStatus, SessionStatus, TodoStatus
@@ -175,7 +176,7 @@ def test_an_escalation_leaves_what_is_known_of_the_workers_tree(trigger: str) ->
     step = system.repair_ended(at, 1, result, NOON)
     now = done(at, step)
     assert rows(step) == ["escalated"]
-    assert step.events[0].payload == {"trigger": trigger, "reason": "3 of 3 loops used"}
+    assert step.events[0].payload == {"trigger": trigger, "reason": escalation_reason(result)}
     assert (now.status, now.review_status, now.trigger) == (S.NEEDS_HUMAN, ReviewStatus.ESCALATED, trigger)
     assert (now.not_passed, now.passed, now.outcome, now.admitted) == (
         ("tests",),
@@ -184,7 +185,7 @@ def test_an_escalation_leaves_what_is_known_of_the_workers_tree(trigger: str) ->
         at.admitted,
     )
     assert (now.attempt, now.next_attempt, now.audits, now.revisions) == (1, 5, 1, 0)
-    assert (now.flag, now.waived) == ("3 of 3 loops used", False)
+    assert (now.flag, now.waived) == (escalation_reason(result), False)
     assert now.fixing == Fixing(used=Tally(loops=3, micros=3000), closed=True)
     assert now.prior_attempts[-1] == f"fix loop of attempt 1: {trigger}: 3 of 3 loops used"
     acknowledged = Override(actor=ALICE, kind="check", reason="Known", acknowledged=("tests",))

@@ -38,9 +38,9 @@ RESULTS = {
         "fix_iteration_started role_pass_completed fix_iteration_completed patch_applied fix_loop_ended "
         "-> success (completed)"
     ),
-    "fix_loop_cancelled": "fix_iteration_started fix_iteration_completed fix_loop_ended ->  (canceled)",
+    "fix_loop_cancelled": "fix_iteration_started fix_iteration_completed fix_loop_ended -> aborted (completed)",
     "fix_loop_cancelled_in_a_round": (
-        "fix_iteration_started role_pass_completed fix_iteration_completed fix_loop_ended ->  (canceled)"
+        "fix_iteration_started role_pass_completed fix_iteration_completed fix_loop_ended -> aborted (completed)"
     ),
     "fix_loop_never": (
         "fix_iteration_started role_pass_completed fix_iteration_completed "

@@ -25,7 +25,7 @@ CONTRACT = {
     *("criteria", "checks", "audits", "arguments", "judgement", "usage", "summary", "trail"),
 }
 DOCUMENTED_EXTRAS = {"content", "duration_ms", "trigger", "notices", "retry_context", "probe", "contradictions"}
-DOCUMENTED_EXTRAS |= {"auditor", "draft"}
+DOCUMENTED_EXTRAS |= {"auditor", "draft", "fix_loop"}
 ORDER = Order.model_validate(
     {
         "content": "Implement it",

@@ -129,7 +129,7 @@ async def test_cancelled_before_applying_the_workspace_is_left_alone(house: Hous
     assert actions(house) == [*LOOP, "fix_loop_ended"]
     assert house.script.applied == []
     assert house.script.filed[0].result.iterations[0].outcome == "verified"
-    assert (house.script.filed[0].result.ending, house.script.filed[0].to_head) == ("aborted", "")
+    assert (house.script.filed[0].result.ending, house.script.filed[0].to_head) == ("aborted", "1" * 64)
 
 
 async def test_cancelled_while_it_writes_what_was_written_is_said(house: House) -> None:

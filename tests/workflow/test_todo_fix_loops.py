@@ -13,6 +13,7 @@ from temporalio.testing import WorkflowEnvironment
 from domain.confidence import Confidence
 from domain.decision import Decision, Reason, RoundOutcome
 from domain.fix_messages import FixLoopResult
+from domain.fix_summary import escalation_reason
 from domain.fixing import Budget, Tally
 from domain.messages import Frozen, RoundResult
 from domain.requests import Delete, Edit, Override, Reject, Return
@@ -106,7 +107,7 @@ async def test_a_loop_that_used_its_budget_up_escalates_and_a_human_can_overrule
     async with looping(server, LoopPlan(result=SPENT)) as life:
         todo = await life.becomes("needs_human", "escalated")
         assert (todo.trigger, todo.attempt, todo.not_passed) == ("revision_cap_exceeded", 1, ("tests",))
-        assert life.rows("escalated")[0].payload["reason"] == SPENT.reason
+        assert life.rows("escalated")[0].payload["reason"] == escalation_reason(SPENT)
         await life.told(trigger="revision_cap_exceeded")
         answer = await life.ask("override", Override(actor=ANN, kind="check", reason="known", acknowledged=("tests",)))
         assert answer.status == "verified"

@@ -106,8 +106,8 @@ async def test_never_repaired_it_escalates_after_three(house: House) -> None:
     last = of_the_loop(house)[-1].payload
     assert (last["ending"], last["loops"], last["max_loops"]) == ("escalated", 3, 3)
     assert (last["last_verdict"], last["trigger"]) == ("changes_requested (FEEDBACK)", "revision_cap_exceeded")
-    assert (house.script.applied, result.placed, result.patch) == ([], "", "")
-    assert (house.script.filed[0].to_head, last["summary"]) == ("", result.summary)
+    assert (house.script.applied, result.placed) == ([], "")
+    assert (house.script.filed[0].to_head, last["summary"]) == ("3" * 64, result.summary), "to be read, not applied"
 
 
 async def test_what_cannot_be_applied_is_a_persons(house: House) -> None:
