@@ -240,7 +240,7 @@ TOOL = {"name": "tool", "command": "./tool"}
 
 def session(project: Project, name: str) -> str:
     """A session of one todo, whose worker command claims wrong work."""
-    project.write(**{f"{name}-base__a_dot_txt": "before\n", f"{name}__a_dot_txt": "before\n"})
+    project.write(**{f"{name}-base__a_dot_txt": "before\n", f"{name}-work__a_dot_txt": "before\n"})
     todo = {
         "id": "a",
         "content": "write it",
@@ -250,7 +250,7 @@ def session(project: Project, name: str) -> str:
         "scope": {"allow": ["a.txt"]},
         "fix_loop": {"enabled": True},
     }
-    defaults = {"workspace": name, "base": f"{name}-base", "verification": {"auditor": {"enabled": False}}}
+    defaults = {"workspace": f"{name}-work", "base": f"{name}-base", "verification": {"auditor": {"enabled": False}}}
     (project.root / f"{name}.yaml").write_text(yaml.safe_dump({"id": name, "defaults": defaults, "todos": [todo]}))
     return f"{name}.yaml"
 
@@ -271,7 +271,7 @@ def test_a_todo_s_claim_is_repaired_without_anybody_asking(repaired: Project, pr
     assert running.returncode == 0, out + err
     (todo,) = json.loads(out)["todos"]
     assert (todo["status"], todo["review_status"], todo["audits"], todo["revisions"]) == ("verified", "approved", 1, 0)
-    assert (repaired.root / "claims" / "a.txt").read_text() == "right\n"
+    assert (workspace(repaired, "claims") / "a.txt").read_text() == "right\n"
     assert len(rows(repaired, "claims/a", "todo_claimed")) == 1
 
 
@@ -305,7 +305,7 @@ def test_a_human_act_ends_the_loop_of_a_todo(repaired: Project, provider: Provid
     running.communicate(timeout=LIMIT_SECONDS)
     (ended,) = rows(repaired, f"{name}/a", "fix_loop_ended")
     assert ended["payload"]["ending"] == "aborted"
-    assert (repaired.root / name / "a.txt").read_text() == "after\n"
+    assert (workspace(repaired, name) / "a.txt").read_text() == "after\n"
     assert not rows(repaired, f"{name}/a", "escalated")
 
 
@@ -320,7 +320,7 @@ def test_a_human_grants_another_budget(repaired: Project, provider: Provider) ->
     provider.answers(repairing("after", "right"))
     returned = repaired.run("return", "granted/a", "--budget", "2", "--reason", "once more")
     assert returned.returncode == 0, returned.stdout + returned.stderr
-    (repaired.root / "granted" / "a.txt").write_text("before\n")  # else there is nothing new to claim
+    (workspace(repaired, "granted") / "a.txt").write_text("before\n")  # else there is nothing new to claim
     again = repaired.run("run", "granted")
     assert again.returncode == 0, again.stdout + again.stderr
-    assert (repaired.root / "granted" / "a.txt").read_text() == "right\n"
+    assert (workspace(repaired, "granted") / "a.txt").read_text() == "right\n"
