@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from temporalio import workflow
-from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import ChildWorkflowError, WorkflowAlreadyStartedError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
@@ -18,13 +17,12 @@ with workflow.unsafe.imports_passed_through():
     from domain.events import SYSTEM
     from domain.fix_messages import Iteration, SpentInput, SpentResult
     from domain.fixing import Escalate, Repair
-    from domain.messages import Frozen, RoundInput, RoundResult, ScopeResult
+    from domain.messages import Frozen, RoundInput, ScopeResult
     from domain.roles.passes import PassInput
     from domain.roles.results import Fixed, PassResult
     from domain.roles.spending import MICROS
     from workflows import options
-    from workflows.board import summary_of
-    from workflows.fix_start import found_by
+    from workflows.children import RoundHandle, start_round
     from workflows.fix_state import FixState
     from workflows.fix_trail import FixTrail, to_its_end, unless_cancelled
     from workflows.passes import Passes
@@ -135,12 +133,12 @@ class Iterations:
         )
         return None
 
-    async def _start(self, request: RoundInput) -> tuple[RoundInput, workflow.ChildWorkflowHandle[object, RoundResult]]:
+    async def _start(self, request: RoundInput) -> tuple[RoundInput, RoundHandle]:
         """The next round: a todo's numbers are reserved, one that stands alone takes the next that is free."""
         while True:
             self._state.does("verifying", request.workflow_id)
             try:
-                child = await _start_round(request)
+                child = await start_round(request)
             except WorkflowAlreadyStartedError:
                 if request.todo_workflow:
                     raise
@@ -205,20 +203,4 @@ def _round_of(before: RoundInput, loop: int, frozen: Frozen, used: float) -> Rou
             "loop": loop,
             "roles_used": used,
         }
-    )
-
-
-async def _start_round(request: RoundInput) -> workflow.ChildWorkflowHandle[object, RoundResult]:
-    """A loop that ends by force takes its round along, which then still cleans up."""
-    return await workflow.start_child_workflow(
-        "VerificationWorkflow",
-        request,
-        id=request.workflow_id,
-        task_queue=options.WORKFLOWS_QUEUE,
-        result_type=RoundResult,
-        id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
-        cancellation_type=workflow.ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-        parent_close_policy=workflow.ParentClosePolicy.REQUEST_CANCEL,
-        search_attributes=found_by(request),
-        static_summary=summary_of(request.order.title),
     )

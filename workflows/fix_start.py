@@ -6,7 +6,7 @@ Source: DESIGN 4 "Vocabulary", seed `fix loop` 1 and 2.
 from __future__ import annotations
 
 from temporalio import workflow
-from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
+from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
 with workflow.unsafe.imports_passed_through():
@@ -16,6 +16,7 @@ with workflow.unsafe.imports_passed_through():
     from domain.messages import FiledReport, RoundInput, RoundRecord, RoundResult
     from workflows import options
     from workflows.board import summary_of
+    from workflows.children import found_by
 
 
 def result_of(record: RoundRecord, filed: FiledReport) -> RoundResult:
@@ -61,13 +62,3 @@ async def followed_by_fixes(request: RoundInput, result: RoundResult) -> RoundRe
         workflow.logger.warning("there is a workflow %r that this round did not start", loop.workflow_id)
         return result
     return result.model_copy(update={"fix": loop.workflow_id})
-
-
-def found_by(request: RoundInput) -> TypedSearchAttributes:
-    """What a workflow about the round's todo is found by from its start."""
-    return TypedSearchAttributes(
-        [
-            SearchAttributePair(options.SESSION_ATTRIBUTE, request.session),
-            SearchAttributePair(options.DOMAIN_ATTRIBUTE, request.order.domain),
-        ]
-    )

@@ -6,7 +6,6 @@ The trees are frozen without the todo's lock: a person can act meanwhile, and th
 from __future__ import annotations
 
 import asyncio
-import posixpath
 from datetime import datetime
 
 from temporalio import workflow
@@ -18,18 +17,17 @@ with workflow.unsafe.imports_passed_through():
     from activities.snapshot import SnapshotActivities
     from domain.acts import workers
     from domain.acts.step import Declined, Outcome
-    from domain.checks import items_of
     from domain.claims.claim import Claim, ClaimedEvidence
-    from domain.criteria import GitCommitExists
     from domain.errors import WorkspaceRefused
     from domain.life import AdmitInput, AdmitResult, FollowUpAnswer
-    from domain.messages import FreezeInput, Frozen, FrozenBase
+    from domain.messages import Frozen, FrozenBase
     from domain.requests import AddEvidence, Answer, MakeClaim, Refusal, Respond, Start
     from domain.todo import Admitted, Todo
     from workflows import options
     from workflows.todo.commands import Commands
     from workflows.todo.keeper import Keeper
-    from workflows.todo.rounds import Rounds
+    from workflows.todo.rounds import Rounds, round_of
+    from workflows.trees import freeze_input
 
 
 class Intake:
@@ -133,27 +131,10 @@ class Intake:
         return await self._commands.refuse(command, request, refusal)
 
 
-def _freeze_input(todo: Todo, frozen_base: str) -> FreezeInput:
-    order = todo.order
-    assert order.base is not None, "adapters/config refuses an order without a base"
-    return FreezeInput(
-        round=f"round/{todo.session}/{todo.id}/{todo.next_attempt}",
-        workspace=order.workspace,
-        base=order.base,
-        include=tuple(order.snapshot.include),
-        commits=order.verification.asks_auditor
-        or any(isinstance(item.criterion, GitCommitExists) for item in items_of(order)),
-        secrets=tuple(order.environment.secrets),
-        order_folder=posixpath.dirname(todo.order_file),
-        order_files=order.files_beside,
-        frozen_base=frozen_base,
-    )
-
-
 async def _freeze_base(todo: Todo) -> FrozenBase:
     return await workflow.execute_activity_method(
         SnapshotActivities.freeze_base,
-        _freeze_input(todo, ""),
+        freeze_input(round_of(todo, todo.next_attempt)),
         summary="freeze the base",
         **options.freeze(todo.host),
     )
@@ -162,7 +143,7 @@ async def _freeze_base(todo: Todo) -> FrozenBase:
 async def _freeze(todo: Todo, base: FrozenBase) -> Frozen:
     return await workflow.execute_activity_method(
         SnapshotActivities.freeze,
-        _freeze_input(todo, base.rest),
+        freeze_input(round_of(todo, todo.next_attempt), base.rest),
         summary=f"freeze {todo.order.workspace}",
         **options.freeze(todo.host),
     )

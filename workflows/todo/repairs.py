@@ -6,7 +6,7 @@ What a loop comes to is `domain.acts.fixing`'s to say. Source: DESIGN 3, seed `f
 from __future__ import annotations
 
 from temporalio import workflow
-from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
+from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import (
     ApplicationError,
     ChildWorkflowError,
@@ -23,6 +23,7 @@ with workflow.unsafe.imports_passed_through():
     from domain.todo import Repairing, Todo
     from workflows import options
     from workflows.board import summary_of
+    from workflows.children import found_by
     from workflows.todo.keeper import Keeper
     from workflows.todo.rounds import round_of
 
@@ -126,11 +127,6 @@ async def _start(request: FixLoopInput) -> Handle:
         id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
         cancellation_type=workflow.ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
         parent_close_policy=workflow.ParentClosePolicy.REQUEST_CANCEL,
-        search_attributes=TypedSearchAttributes(
-            [
-                SearchAttributePair(options.SESSION_ATTRIBUTE, request.round.session),
-                SearchAttributePair(options.DOMAIN_ATTRIBUTE, request.round.order.domain),
-            ]
-        ),
+        search_attributes=found_by(request.round),
         static_summary=summary_of(f"fix loop: {request.round.order.title}"),
     )

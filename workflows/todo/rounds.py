@@ -6,7 +6,6 @@ What a round comes to is `domain.acts.system`'s to say. Source: DESIGN 3 and 4.
 from __future__ import annotations
 
 from temporalio import workflow
-from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
 from temporalio.exceptions import (
     ApplicationError,
     ChildWorkflowError,
@@ -21,11 +20,8 @@ with workflow.unsafe.imports_passed_through():
     from domain.life import FollowUpAnswer
     from domain.messages import RoundInput, RoundResult
     from domain.todo import Todo
-    from workflows import options
-    from workflows.board import summary_of
+    from workflows.children import RoundHandle, start_round
     from workflows.todo.keeper import Keeper
-
-Handle = workflow.ChildWorkflowHandle[object, RoundResult]
 
 
 class Rounds:
@@ -33,7 +29,7 @@ class Rounds:
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
-        self._running: Handle | None = None
+        self._running: RoundHandle | None = None
         self._open = False
 
     @property
@@ -63,7 +59,7 @@ class Rounds:
         """Run it to its end, which the todo then hears of, whether it still waits for it or not."""
         request = round_of(self._keeper.todo, attempt)
         try:
-            self._running = child = await _start(request)
+            self._running = child = await start_round(request)
             await workflow.wait_condition(lambda: child.done() or self._keeper.todo.round != attempt)
             if not child.done():
                 child.cancel()
@@ -107,25 +103,4 @@ def round_of(todo: Todo, attempt: int) -> RoundInput:
         authored=todo.authored,
         content_authored=todo.content_authored,
         widen=todo.widen,
-    )
-
-
-async def _start(request: RoundInput) -> Handle:
-    """A todo that ends by force takes its round along, which then still cleans up."""
-    return await workflow.start_child_workflow(
-        "VerificationWorkflow",
-        request,
-        id=request.workflow_id,
-        task_queue=options.WORKFLOWS_QUEUE,
-        result_type=RoundResult,
-        id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
-        cancellation_type=workflow.ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-        parent_close_policy=workflow.ParentClosePolicy.REQUEST_CANCEL,
-        search_attributes=TypedSearchAttributes(
-            [
-                SearchAttributePair(options.SESSION_ATTRIBUTE, request.session),
-                SearchAttributePair(options.DOMAIN_ATTRIBUTE, request.order.domain),
-            ]
-        ),
-        static_summary=summary_of(request.order.title),
     )
