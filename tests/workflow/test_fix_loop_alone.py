@@ -125,6 +125,9 @@ async def test_a_pass_with_notes_is_not_enough_where_the_stakes_are_high(house: 
     first, result = await fixed(house, order)
     assert (first.confidence, first.decision.outcome) == (Confidence.PARTIAL, RoundOutcome.VERIFIED)
     assert (result.trigger, result.loops) == ("high_stakes", 0)
+    (remark,) = first.remarks
+    assert remark.startswith("lint (advisory): "), "what did not pass is named"
+    assert remark in result.reason
     assert of_the_loop(house)[-1].before == {"status": "verified", "review_status": "approved"}
     assert (view(house, order).status, view(house, order).trigger) == ("needs_human", "high_stakes")
 
