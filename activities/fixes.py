@@ -7,12 +7,11 @@ import asyncio
 from temporalio import activity
 
 from activities.boundary import beating, speaks_temporal
+from domain.fix_files import FOLDER, SUMMARY
 from domain.fix_messages import FiledFixLoop, FileFixLoopInput, SpentInput, SpentResult
-from domain.fix_pages import SUMMARY, pages
+from domain.fix_pages import pages
 from domain.ports import EvidenceStore, Ledger, Snapshots
 from domain.roles.names import STAGES, Role
-
-FOLDER = "fix_loop"
 
 
 class FixActivities:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from domain.feedback import RetryContext
+from domain.fix_files import PATCH, SUMMARY
 from domain.fix_messages import FileFixLoopInput, Iteration
-from domain.fix_summary import PATCH, summary
+from domain.fix_summary import summary
 from domain.report import Report
 from domain.report_lines import CheckReport, CriterionReport
 from domain.shown_text import block, code, codes
 
-SUMMARY = "SUMMARY.md"
 Read = Callable[[str], bytes]
 """The blob of a digest, as `domain.ports.EvidenceStore.get` answers."""
 

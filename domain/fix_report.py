@@ -9,11 +9,9 @@ from collections.abc import Mapping
 
 from domain.base import Message
 from domain.confidence import Confidence
+from domain.fix_files import PATCH, SUMMARY, below
 from domain.fix_messages import Ending, FixLoopResult, Iteration, Placed
 from domain.roles.spending import MICROS
-
-FOLDER = "fix_loop"
-"""Below the folder of the round that the loop began with."""
 
 AGAIN = "then runs the same command again"
 NEXT_STEPS: Mapping[str, str] = {
@@ -74,7 +72,7 @@ class FixLoopReport(Message):
 
 def fix_loop_report(loop: FixLoopResult, folder: str) -> FixLoopReport:
     """What `loop` came to; `folder`: where people find what is filed of the round that it began with."""
-    patch = f"{folder}/{FOLDER}/repair.patch" if loop.patch else ""
+    patch = below(folder, PATCH) if loop.patch else ""
     paths = {path for each in loop.iterations for path in each.paths} if loop.placed else set()
     return FixLoopReport(
         ending=loop.ending,
@@ -89,7 +87,7 @@ def fix_loop_report(loop: FixLoopResult, folder: str) -> FixLoopReport:
         paths=tuple(sorted(paths)),
         why_offered=loop.why_offered,
         patch=patch,
-        summary=f"{folder}/{FOLDER}/SUMMARY.md" if loop.summary else "",
+        summary=below(folder, SUMMARY) if loop.summary else "",
         next_step=_next_step(loop, patch),
     )
 

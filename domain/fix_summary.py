@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from shlex import quote
 
+from domain.fix_files import PATCH
 from domain.fix_messages import FileFixLoopInput, FixLoopResult, Iteration
 from domain.roles.spending import MICROS
 from domain.shown_text import block, code, codes, one_line
-
-PATCH = "repair.patch"
-"""The file with the whole patch, beside the summary."""
 
 STANDALONE = "local"
 """The session of rounds that stand alone: there is no todo that a command could be given about."""

@@ -15,6 +15,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.fixes import FixActivities
     from activities.snapshot import SnapshotActivities
     from domain.events import SYSTEM
+    from domain.fix_files import SUMMARY
     from domain.fix_messages import Applied, ApplyInput, FileFixLoopInput, FixLoopResult
     from domain.read_model import standing
     from domain.roles.spending import MICROS
@@ -88,7 +89,7 @@ class Ends:
     async def _filed(self, result: FixLoopResult) -> FixLoopResult:
         try:
             filed = await workflow.execute_activity_method(
-                FixActivities.file, self._file_input(result), summary="SUMMARY.md", **options.FIX_FILE
+                FixActivities.file, self._file_input(result), summary=SUMMARY, **options.FIX_FILE
             )
         except ActivityError as error:  # nothing cancels it: the loop's end is told to its end
             notes = (*result.notes, f"the files of the fix loop could not be written: {outside_error(error)}")

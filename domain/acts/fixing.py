@@ -13,6 +13,7 @@ from domain.acts.step import Step, cut, placed, stepped
 from domain.decision import RoundOutcome
 from domain.events import HARNESS, SYSTEM
 from domain.feedback import FROM_THE_AUDITOR
+from domain.fix_files import PATCH, below
 from domain.fix_messages import FixLoopResult
 from domain.fix_payloads import FixLoopStarted
 from domain.fix_summary import escalation_reason
@@ -118,7 +119,7 @@ def _offered(todo: Todo, attempt: int, result: FixLoopResult) -> str:
     """Where a patch is that did not reach the workspace, and why; empty for one that did."""
     if result.placed == "applied":
         return ""
-    place = f"{todo.session}/{todo.id}/{attempt}/fix_loop/repair.patch"
+    place = below(f"{todo.session}/{todo.id}/{attempt}", PATCH)
     return f"the verified repair is not in the workspace ({result.why_offered}): it is evidence/{place}"
 
 
