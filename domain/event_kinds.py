@@ -86,7 +86,7 @@ KINDS: dict[Action, Kind] = {
     "edited": Kind("A human changed the todo", HUMAN, p.Edited, "TODO_EDIT", ("fields", "version")),
     "noted": Kind("A note was attached", HUMAN, p.Noted, "TODO_NOTE", ("kind", "content")),
     "reordered": Kind("The todo's place changed", HUMAN, p.Reordered, "TODO_REORDER", ("order_index",)),
-    "deleted": Kind("The todo is cancelled, its record stays", HUMAN, p.Reason, "TODO_DELETE", ("reason",)),
+    "deleted": Kind("The todo is cancelled, its record stays", HUMAN, p.Act, "TODO_DELETE", ("reason",)),
     "reopened": Kind("A subtask is open again", ("system",), p.Reopened, "TODO_REOPEN", ("child", "reason")),
     "flagged": Kind("Somebody should look at it again", ("system",), p.Reason, "TODO_FLAG", ("reason",)),
     "refused": Kind(
@@ -227,6 +227,11 @@ KINDS: dict[Action, Kind] = {
         f.FixLoopEnded,
         "FIX_END",
         ("ending", "trigger", "loops", "max_loops", "last_verdict", "reason"),
+    ),
+    "reminded": Kind("A human has not looked yet", ("system",), p.Reminded, "REMIND", ("number", "addresses")),
+    "notified": Kind("An address was told", ("system",), p.Notified, "NOTIFY", ("kind", "address", "tries")),
+    "notification_failed": Kind(
+        "An address could not be told", ("system",), p.NotificationFailed, "NOTIFY_FAIL", ("kind", "address", "reason")
     ),
     "evidence_pruned": Kind(
         "Old evidence was removed",

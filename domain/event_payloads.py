@@ -14,6 +14,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from domain.signatures import SignatureRecord, Signers
+
 
 class Payload(BaseModel):
     """A payload as its writer makes it: no other fields, no other types."""
@@ -31,12 +33,23 @@ class Reason(Payload):
     reason: str = ""
 
 
+class Act(Reason):
+    """What a person did; signed, with all that it takes to check that again from the trail alone."""
+
+    signature: SignatureRecord | None = None
+
+
 class SessionCreated(Payload):
-    """A session as it begins. `order`: digest of its file; `timeout`: of the whole session."""
+    """A session as it begins. `order`: digest of its file; `timeout`: of the whole session.
+
+    `signers`: who may sign in it, where anybody may; as a blob the same is `signers_digest`.
+    """
 
     todos: int
     timeout: float
     order: str = ""
+    signers: Signers | None = None
+    signers_digest: str = ""
 
 
 class Paused(Reason):
@@ -141,12 +154,17 @@ class Reopened(Reason):
 
 
 class RefusedCommand(Payload):
-    """What somebody asked for and may not do. `count`: how often by now; told at 1, 10, 100."""
+    """What somebody asked for and may not do. `count`: how often by now; told at 1, 10, 100.
+
+    `signer`: whose signature it had, where that was one; `fingerprint`: of the key, whoever's it is.
+    """
 
     command: str
     code: str
     reason: str
     count: int = 1
+    signer: str = ""
+    fingerprint: str = ""
 
 
 class WorkerStarted(Payload):
@@ -180,19 +198,19 @@ class Blocked(Payload):
     question: str
 
 
-class Unblocked(Payload):
+class Unblocked(Act):
     """The human's answer."""
 
     clarification: str
 
 
-class Approved(Reason):
+class Approved(Act):
     """`snapshot`: the tree that was approved."""
 
     snapshot: str
 
 
-class ChangesRequested(Payload):
+class ChangesRequested(Act):
     """What to do otherwise; `revision`: how many times it was sent back, this one included."""
 
     feedback: str
@@ -212,16 +230,14 @@ class Failed(Payload):
     trigger: str = ""
 
 
-class HumanOverride(Payload):
+class HumanOverride(Act):
     """Who may do this: the override policy. `acknowledged`: the failed checks, by name."""
 
     kind: Literal["check", "verifier", "direct"]
-    reason: str
     acknowledged: list[str] = []
-    signature: str = ""
 
 
-class Returned(Reason):
+class Returned(Act):
     """Given back to a worker, with more to spend."""
 
     attempts: int = 0
@@ -229,24 +245,49 @@ class Returned(Reason):
     worker: str = ""
 
 
-class Edited(Payload):
+class Edited(Act):
     """`fields` that were changed, their values in the row's before and after; `version` that the edit made."""
 
     fields: list[str]
     version: int
 
 
-class Noted(Payload):
+class Noted(Act):
     """A note on a todo."""
 
     content: str
     kind: Literal["feedback", "revision_request", "clarification"] = "feedback"
 
 
-class Reordered(Payload):
+class Reordered(Act):
     """The place in the list, from 0."""
 
     order_index: int
+
+
+class Reminded(Payload):
+    """The `number`th reminder (1 or 2) of a wait that began at `since`, to these addresses, by name."""
+
+    number: int
+    since: str
+    addresses: list[str] = []
+
+
+class Notified(Payload):
+    """An address has taken a message about the todo. `tries`: how often it was sent for that."""
+
+    kind: Literal["escalated", "question", "reminder", "resolved"]
+    address: str
+    delivery: str
+    tries: int = 1
+
+
+class NotificationFailed(Reason):
+    """An address has not taken it for so long that it is sent no more."""
+
+    kind: Literal["escalated", "question", "reminder", "resolved"]
+    address: str
+    delivery: str
 
 
 class EvidencePruned(Payload):

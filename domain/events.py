@@ -75,6 +75,9 @@ Action = Literal[
     "patch_applied",
     "patch_offered",
     "fix_loop_ended",
+    "reminded",
+    "notified",
+    "notification_failed",
     "evidence_pruned",
 ]
 

@@ -14,6 +14,7 @@ from domain.events import Actor
 from domain.order import Order
 from domain.policy_floor import PolicyFloor
 from domain.session import Session
+from domain.signatures import Signers
 from domain.todo import Gate, Todo
 
 
@@ -36,7 +37,8 @@ class SessionInput(Message):
 
     `packed` is a `Session` as canonical JSON, compressed and in base64: ten thousand todos stay below the server's
     limit of a message. `answers`: the ids of updates that were answered, with the answers as JSON. `ordinal` numbers
-    the last row. `owed`: the todos that have not heard the session's last word.
+    the last row. `owed`: the todos that have not heard the session's last word. `signers`: who may sign, for the first
+    row to say; the blob of the same is the session's.
     """
 
     session: Session | None = None
@@ -47,6 +49,7 @@ class SessionInput(Message):
     answers: dict[str, str] = {}
     ordinal: int = 0
     owed: tuple[str, ...] = ()
+    signers: Signers | None = None
 
 
 class TodoInput(Message):
@@ -91,7 +94,7 @@ PART_TODOS = 200
 class StartTodosInput(Message):
     """Todos to start: those of the blob `plan`, a part of what was planned. Who has no gate here has an open one.
 
-    `siblings` as in `TodoInput`.
+    `siblings` as in `TodoInput`, `signers` as in `domain.todo.Todo`.
     """
 
     session: str
@@ -102,6 +105,7 @@ class StartTodosInput(Message):
     ids: tuple[str, ...]
     gates: dict[str, Gate] = {}
     siblings: int = 1
+    signers: str = ""
 
 
 class StartedTodos(Message):

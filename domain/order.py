@@ -227,13 +227,18 @@ class Safeguards(Part):
 
 
 class OverridePolicy(Part):
-    """Which overrides people may use. Source: seed `authority` 5.4."""
+    """Which overrides people may use. Source: seed `authority` 5.4.
+
+    `signatures`: `required` takes acts of people only where they are signed (`domain.signing` says which), `optional`
+    looks at those that there are, `off` takes none. Where a project has signers it is `required` unless somebody says
+    otherwise.
+    """
 
     check_override_allowed: bool = True
     check_override_requires_reason: bool = True
     verifier_override_allowed: bool = True
     direct_approval_allowed: bool = False
-    signatures: Literal["optional", "required"] = "optional"
+    signatures: Literal["off", "optional", "required"] = "optional"
 
 
 class FixLoop(Part):

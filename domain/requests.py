@@ -6,13 +6,14 @@ Source: DESIGN 3, CONTRACT "What workers send and get" and "For Temporal's own C
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
 
 from domain.base import Message
 from domain.claims.claim import Claim, ClaimedEvidence
 from domain.events import Actor
+from domain.signatures import Signed
 
 MAX_TEXT = 65_536
 """Characters of what a person or a worker says in one message."""
@@ -21,12 +22,36 @@ MOST_USD = 1_000_000.0
 """The largest budget of one message."""
 
 
+def _spelled(kind: Any) -> Any:
+    """Seed `authority` 5.3 has other names for the three."""
+    return _OTHER_NAMES.get(kind, kind) if isinstance(kind, str) else kind
+
+
+_OTHER_NAMES = {"CHECK_OVERRIDE": "check", "VERIFIER_OVERRIDE": "verifier", "DIRECT_APPROVAL": "direct"}
+
+OverrideKind = Annotated[Literal["check", "verifier", "direct"], BeforeValidator(_spelled)]
+
+
 class Request(Message):
     """Who asks. `session`: the one that the sender belongs to, empty for any; a worker of another one is refused."""
 
     actor: Actor
     session: str = ""
     tool_call_id: str = ""
+
+
+class HumanRequest(Request):
+    """What a person asks. `expected_version`: refused where the todo, or session, is at another one.
+
+    `snapshot`: the digest of the tree that they looked at, refused where another one is claimed by now; empty for
+    whichever there is. `dry_run`: only answered, with what would change; nothing is done or recorded.
+    """
+
+    reason: str = Field(default="", max_length=MAX_TEXT)
+    expected_version: int | None = None
+    snapshot: str = ""
+    dry_run: bool = False
+    signed: Signed | None = None
 
 
 class Start(Request):
@@ -58,100 +83,84 @@ class Block(Request):
     question: str = Field(max_length=MAX_TEXT)
 
 
-class Unblock(Request):
+class Unblock(HumanRequest):
     """A human's answer to that."""
 
     clarification: str = Field(max_length=MAX_TEXT)
 
 
-class Approve(Request):
+class Approve(HumanRequest):
     """A human countersigns: only where everything required passed on the current snapshot."""
 
-    reason: str = Field(default="", max_length=MAX_TEXT)
 
-
-class Override(Request):
+class Override(HumanRequest):
     """A human overrules checks, the auditor, or approves with no round at all (`direct`). DESIGN 3.
 
     `acknowledged`: the failed checks, by name.
     """
 
-    kind: Literal["check", "verifier", "direct"]
-    reason: str = Field(default="", max_length=MAX_TEXT)
+    kind: OverrideKind
     acknowledged: tuple[str, ...] = ()
-    signature: str = ""
 
 
-class Reject(Request):
+class Reject(HumanRequest):
     """A human sends it back: one revision more. `extra_attempts` grants that many audits and revisions with it."""
 
     feedback: str = Field(max_length=MAX_TEXT)
     extra_attempts: int = Field(default=0, ge=0, le=100)
 
 
-class Return(Request):
+class Return(HumanRequest):
     """A human gives it back to a worker, with more attempts, and with another worker command if one is named.
 
     `cost_usd`: US dollars that its fix loop may spend on top, 0 for no further loop. `worker`: None keeps the one there
     was, empty lets nobody be started.
     """
 
-    reason: str = Field(default="", max_length=MAX_TEXT)
     extra_attempts: int = Field(default=1, ge=1, le=100)
     cost_usd: float = Field(default=0.0, ge=0, le=MOST_USD, allow_inf_nan=False)
     worker: str | None = None
 
 
-class Edit(Request):
+class Edit(HumanRequest):
     """A human changes the order: `changes` are its top-level fields with their new values.
 
     Of an object, such as `safeguards`, only the fields that are named change; a list is replaced.
     """
 
-    expected_version: int
     changes: dict[str, JsonValue]
 
 
-class AddNote(Request):
+class AddNote(HumanRequest):
     """A note on a todo. Seed `auditor` 5.3."""
 
     content: str = Field(max_length=MAX_TEXT)
     kind: Literal["feedback", "revision_request", "clarification"] = "feedback"
 
 
-class Reorder(Request):
+class Reorder(HumanRequest):
     """Another place among its siblings, from 0."""
 
     order_index: int = Field(ge=0)
-    expected_version: int
 
 
-class Delete(Request):
+class Delete(HumanRequest):
     """The todo is cancelled; its record stays, and its id is never used again."""
 
-    reason: str = Field(default="", max_length=MAX_TEXT)
-    expected_version: int | None = None
 
-
-class Pause(Request):
+class Pause(HumanRequest):
     """Nothing new starts; what runs finishes."""
 
-    reason: str = Field(default="", max_length=MAX_TEXT)
 
-
-class Resume(Request):
+class Resume(HumanRequest):
     """The session goes on."""
 
-    reason: str = Field(default="", max_length=MAX_TEXT)
 
-
-class Stop(Request):
+class Stop(HumanRequest):
     """Rounds are cancelled and workers refused; todos keep their status."""
 
-    reason: str = Field(default="", max_length=MAX_TEXT)
 
-
-class Create(Request):
+class Create(HumanRequest):
     """New todos. `orders` names a blob: a JSON array of `PlannedTodo`, parents before their subtasks.
 
     What an agent may set in one is limited where the plan is made (`adapters/config`) and here, in `sessions`.
@@ -181,9 +190,9 @@ class Said(Message):
 
 
 class OverrideSignal(Message):
-    """What `temporal workflow signal --name override` sends. CONTRACT."""
+    """What `temporal workflow signal --name override` sends. CONTRACT. `signature`: a `Signed`, as JSON."""
 
-    kind: Literal["check", "verifier", "direct"]
+    kind: OverrideKind
     by: str = ""
     reason: str = ""
     acknowledged: tuple[str, ...] = ()
@@ -198,11 +207,19 @@ class Refusal(Message):
     next_step: str
 
 
+class Changed(Message):
+    """One field of a todo or session, before and after an act."""
+
+    before: JsonValue = None
+    after: JsonValue = None
+
+
 class Answer(Message):
     """What an update answers: where the todo or session stands now, or why not. `sequence`: of the row that says so.
 
     `snapshot` is the digest of the tree that a claim is about. A stale version is a refusal with the code
-    `stale_version`.
+    `stale_version`. `changed`: what a person's act changed, by field; with `dry_run` what it would change, and
+    `status` and `version` are as they would be. `signer`: whose signature it was done by, empty for none.
     """
 
     status: str = ""
@@ -213,3 +230,6 @@ class Answer(Message):
     snapshot: str = ""
     evidence: dict[str, str] = {}
     refused: Refusal | None = None
+    changed: dict[str, Changed] = {}
+    dry_run: bool = False
+    signer: str = ""

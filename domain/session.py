@@ -55,7 +55,8 @@ class Session(Message):
     `resumed_over`: escalated todos that a human resumed the session in spite of. `driving`: worker commands are
     started. `deadline`: when its time, `timeout` seconds from its creation on, is over. `refusals` counts what was
     refused, as `domain.todo.Todo` has it. `touched_at`: when anything last happened. `terms`: of its defaults,
-    empty where there are none. `retired`: its workflows end.
+    empty where there are none. `retired`: its workflows end. `signers` as in `domain.todo.Todo`. `version` counts
+    what befell its status.
     """
 
     id: str
@@ -75,6 +76,8 @@ class Session(Message):
     touched_at: datetime | None = None
     terms: str = ""
     retired: bool = False
+    signers: str = ""
+    version: int = 1
 
     @property
     def workflow_id(self) -> str:

@@ -110,7 +110,9 @@ class Todo(Message):
     `evidence` was brought since the last claim. `widen`: what checks that ran out of time have their limits multiplied
     by. `no_news` counts claims in a row that brought nothing new, `waived`: the next one need not. `flag`: why somebody
     should look at it again. `reports` numbers what the session was told. `drives` counts starts of its worker command,
-    `refused_drives` those in a row whose claim was refused.
+    `refused_drives` those in a row whose claim was refused. `signers` names the blob of the session's
+    `signatures.Signers`, empty where nobody can sign; `nonces` are those of signatures that were used, with their
+    expiry. `notifications` numbers what people were told of it.
     """
 
     session: str
@@ -168,6 +170,9 @@ class Todo(Message):
     flag: str = ""
     refusals: dict[str, int] = {}
     reports: int = 0
+    signers: str = ""
+    nonces: dict[str, datetime] = {}
+    notifications: int = 0
 
     @property
     def workflow_id(self) -> str:

@@ -45,7 +45,6 @@ def override(todo: Todo, request: Override, now: datetime) -> Outcome:
         "kind": request.kind,
         "reason": request.reason,
         "acknowledged": list(request.acknowledged),
-        "signature": request.signature,
     }
     return stepped(todo, after, moved.event, request.actor, payload, request.tool_call_id)
 

@@ -114,7 +114,6 @@ class TodoWorkflow:
             kind=said.kind,
             reason=said.reason,
             acknowledged=said.acknowledged,
-            signature=said.signature,
         )
         await self._commands.signalled("override", request, approving.override)
 

@@ -1,0 +1,98 @@
+"""A person's signature as it travels: what is signed, by whom it may be, what came of looking at it. It judges nothing.
+
+What a signature is good for is `signing`'s to say. Source: DESIGN 5, issue "Human authority"; OpenSSH PROTOCOL.sshsig.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import JsonValue
+
+from domain.base import Message, canonical_json
+
+NAMESPACE = "countersign"
+"""What signatures are made for (`ssh-keygen -Y sign -n countersign`): one that was made for git, say, is none."""
+
+PersonRole = Literal["reviewer", "owner"]
+
+MOST_SIGNED = 200_000
+"""Characters of a statement."""
+
+
+class Statement(Message):
+    """What a person signs: one act on one todo, on the claim and by the order that they looked at.
+
+    `snapshot`: the digest of the tree that is claimed, empty for none; `order`: the digest of the order; `details`:
+    everything else that the request says, by its fields. `expiry`: until when it may be used; `nonce` makes it one that
+    is used once.
+    """
+
+    action: str
+    session: str
+    todo: str
+    attempt: int
+    snapshot: str = ""
+    order: str
+    nonce: str
+    expiry: datetime
+    reason: str = ""
+    details: dict[str, JsonValue] = {}
+
+    @property
+    def text(self) -> str:
+        """The canonical JSON that is signed, without a line end."""
+        return canonical_json(self.model_dump(mode="json")).decode()
+
+
+class Signed(Message):
+    """A statement as it was signed, to the letter, and its armored signature (`-----BEGIN SSH SIGNATURE-----`)."""
+
+    statement: str
+    signature: str
+
+
+class Signers(Message):
+    """Who may sign in a session, as its creation froze it from the configuration.
+
+    `allowed`: an OpenSSH allowed signers file. `roles`: of people by their principal, who are reviewers otherwise.
+    `acts`: the least role that an act asks for, where that is not `signing.LEAST_ROLE`.
+    """
+
+    allowed: str
+    roles: dict[str, PersonRole] = {}
+    acts: dict[str, PersonRole] = {}
+
+
+class SignatureInput(Message):
+    """A signature to be looked at: `signers` names the blob of the session's `Signers`; `at`: when it was given in."""
+
+    signed: Signed
+    signers: str
+    at: datetime
+
+
+class SignatureCheck(Message):
+    """What came of it: `signer`, the principal, with the role in that session, and the key's `fingerprint`.
+
+    `code` says why it is none, empty where it is one: `bad_signature` (not of this text, not of this namespace, no
+    signature at all), `unknown_signer` (a key that the session's signers do not have, or not now), `signer_removed`
+    (the configuration has it no more). `reason` in words.
+    """
+
+    code: str = ""
+    reason: str = ""
+    signer: str = ""
+    fingerprint: str = ""
+    role: PersonRole = "reviewer"
+    acts: dict[str, PersonRole] = {}
+
+
+class SignatureRecord(Message):
+    """A signature as it stands in the trail, complete, so that it can be checked again from there."""
+
+    statement: str
+    signature: str
+    signer: str
+    fingerprint: str = ""
