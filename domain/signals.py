@@ -1,8 +1,8 @@
 """What people send by Temporal's own CLI or Web UI, read as it comes: any JSON at all, and any number of inputs.
 
-Nobody answers a signal. What makes no sense is a `Refusal` with the code `malformed`, for the trail to have: an input
-that a handler cannot take would be dropped by the server's library, or fail the workflow's task for ever. Pure; whether
-it may be done is `acts`' and `sessions`' to say. Source: CONTRACT "For Temporal's own CLI and Web UI".
+Nobody answers a signal. What makes no sense is a `Refusal` with the code `malformed`, for the trail to have. Handlers
+take `*inputs: Any` and hand them on: an input of another type than the handler's is dropped by the SDK, and one too many
+fails the workflow's task for ever. Pure; whether it may be done is `acts`' and `sessions`' to say. Source: CONTRACT "For Temporal's own CLI and Web UI".
 """
 
 from __future__ import annotations

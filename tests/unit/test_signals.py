@@ -96,7 +96,8 @@ def test_a_signature_that_is_no_envelope_is_said() -> None:
 
 def test_who_speaks_is_known_where_it_can_be_read() -> None:
     assert speaker_of({"by": "ann", "kind": "nonsense"}) == "ann"
-    for inputs in ((), ("ann",), ({"by": 7},), ({"by": "a\nb"},), ({"by": "ann"}, {})):
+    unreadable: list[tuple[Any, ...]] = [(), ("ann",), ({"by": 7},), ({"by": "a\nb"},), ({"by": "ann"}, {})]
+    for inputs in unreadable:
         assert speaker_of(*inputs) == ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from temporalio.client import WorkflowFailureError, WorkflowUpdateFailedError
@@ -11,13 +12,13 @@ from temporalio.testing import WorkflowEnvironment
 from domain.errors import Cause, Unavailable
 from domain.events import Actor
 from domain.life import SessionInput
-from domain.requests import Create, Drive, Pause, Replace, Resume, Stop
+from domain.requests import MAX_TEXT, Create, Drive, Pause, Replace, Resume, Stop
 from domain.status import SessionStatus, TodoStatus
 from domain.terms import terms_of
 from tests.workflow.asking import told_by
 from tests.workflow.lives import until
 from tests.workflow.scripted_todo import ScriptedTodo
-from tests.workflow.sittings import ANN, BOT, sitting, todo
+from tests.workflow.sittings import ANN, BOT, Sitting, sitting, todo
 from workflows import options
 from workflows.options import SESSION_STATUS_ATTRIBUTE
 from workflows.session.workflow import SessionWorkflow
@@ -76,9 +77,48 @@ async def test_plain_signals_pause_and_resume(server: WorkflowEnvironment) -> No
         await s.handle.signal("resume")
         await s.is_("running")
         assert s.rows("resumed")[0].actor == Actor(role="unattributed")
-        await s.handle.signal("pause", "nonsense")
         await s.handle.signal("stop", {"by": "ann"})
         assert (await s.asks("a", "pending")).status is SessionStatus.RUNNING
+
+
+MALFORMED = [
+    (["nonsense"], "", "the input is text, expected an object"),
+    ([{"by": "ann"}, {"by": "bob"}], "", "2 inputs, expected one"),
+    ([{"by": "ann", "why": "lunch"}], "ann", "unknown field 'why'"),
+    ([{"by": "ann", "reason": "x" * (MAX_TEXT + 1)}], "ann", "reason: 65537 characters, expected at most 65536"),
+    ([7.5], "", "the input is a number, expected an object"),
+]
+
+
+@pytest.mark.parametrize(("inputs", "by", "reason"), MALFORMED)
+async def test_a_signal_that_makes_no_sense_is_recorded_and_harms_nothing(
+    server: WorkflowEnvironment, inputs: list[Any], by: str, reason: str
+) -> None:
+    async with sitting(server, todo("a")) as s:
+        for name in ("pause", "resume"):
+            await s.handle.signal(name, args=inputs)
+        await s.handle.signal("pause", {})
+        await s.is_("paused")
+        assert {row.actor for row in s.rows("refused")} == {Actor(role="unattributed", identity=by)}
+        told = [{"code": "malformed", "reason": reason, "count": 1, "command": name} for name in ("pause", "resume")]
+        assert [row.payload for row in s.rows("refused")] == told
+
+
+async def test_a_signal_that_comes_while_the_trail_is_away_is_done_once_it_is_back(server: WorkflowEnvironment) -> None:
+    async with sitting(server, todo("a")) as s:
+        s.trail.memory.trouble = Unavailable(Cause.STORE_MISMATCH, "another store", "use the same")
+        await s.handle.signal("pause", {"by": "ann"})
+        await s.handle.signal("pause", "nonsense")
+        await s.passes(40)
+        s.trail.memory.trouble = None
+        await s.passes(60)
+        await s.is_("paused")
+        await until(lambda: _has(s, "refused"))
+        assert [row.action for row in s.rows("paused", "refused")] == ["paused", "refused"]
+
+
+async def _has(s: Sitting, action: str) -> bool:
+    return bool(s.rows(action))
 
 
 async def test_who_asks_is_not_held_back_by_a_report_that_is_on_its_way(server: WorkflowEnvironment) -> None:

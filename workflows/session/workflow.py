@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError
@@ -20,9 +20,10 @@ with workflow.unsafe.imports_passed_through():
     from domain import sessions
     from domain.events import Actor
     from domain.life import PlanInput, SessionInput
-    from domain.requests import Answer, Create, Drive, Pause, Refusal, Replace, Request, Resume, Said, Stop
+    from domain.requests import Answer, Create, Drive, Pause, Refusal, Replace, Request, Resume, Stop
     from domain.session import Entry, Session, TodoReport
     from domain.sessions import RETIRES_AFTER, SessionOutcome, SessionStep
+    from domain.signals import said_of, speaker_of
     from domain.standing import ENDED, holding
     from workflows import options
     from workflows.session.commands import Commands, plan
@@ -187,6 +188,22 @@ class SessionWorkflow:
                 workflow.logger.warning("not in the trail yet: %s", outside_error(error))
             await workflow.sleep(AGAIN_SECONDS)
 
+    async def _signalled(
+        self,
+        command: str,
+        kind: Callable[..., R],
+        act: Callable[[Session, R, datetime], SessionOutcome],
+        inputs: tuple[Any, ...],
+    ) -> None:
+        """What people send to the workflow itself: whatever it is, it leaves a row. Nothing proves who it was."""
+        said = said_of(*inputs)
+        actor = Actor(role="unattributed", identity=speaker_of(*inputs))
+        if isinstance(said, Refusal):
+            malformed = said
+            await self._said(command, Request(actor=actor), lambda *_: malformed)
+        else:
+            await self._said(command, kind(actor=actor, reason=said.reason), act)
+
     @workflow.query(name="state")
     def state(self) -> Session:
         """All that it knows, to be read. Fails beyond some thousand todos: an answer has 2 MiB at most."""
@@ -204,14 +221,14 @@ class SessionWorkflow:
         self._reports.append(report)
 
     @workflow.signal(name="pause")
-    async def pause_signal(self, said: Said = Said()) -> None:  # noqa: B008 - frozen, so safe to share
+    async def pause_signal(self, *inputs: Any) -> None:
         """`temporal workflow signal --name pause`, CONTRACT."""
-        await self._said("pause", Pause(actor=_speaker(said), reason=said.reason), sessions.paused)
+        await self._signalled("pause", Pause, sessions.paused, inputs)
 
     @workflow.signal(name="resume")
-    async def resume_signal(self, said: Said = Said()) -> None:  # noqa: B008 - frozen, so safe to share
+    async def resume_signal(self, *inputs: Any) -> None:
         """`temporal workflow signal --name resume`, CONTRACT."""
-        await self._said("resume", Resume(actor=_speaker(said), reason=said.reason), sessions.resumed)
+        await self._signalled("resume", Resume, sessions.resumed, inputs)
 
     @workflow.update(name="pause")
     async def pause(self, request: Pause) -> Answer:
@@ -252,8 +269,3 @@ class SessionWorkflow:
         """Worker commands are started from now on, or are no more."""
         await self._opened()
         return await self._commands.answers.once(lambda: self._commands.settle("drive", request, sessions.driven))
-
-
-def _speaker(said: Said) -> Actor:
-    """Nothing proves who sends a signal."""
-    return Actor(role="unattributed", identity=said.by)
