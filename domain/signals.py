@@ -1,8 +1,9 @@
 """What people send by Temporal's own CLI or Web UI, read as it comes: any JSON at all, and any number of inputs.
 
 Nobody answers a signal. What makes no sense is a `Refusal` with the code `malformed`, for the trail to have. Handlers
-take `*inputs: Any` and hand them on: an input of another type than the handler's is dropped by the SDK, and one too many
-fails the workflow's task for ever. Pure; whether it may be done is `acts`' and `sessions`' to say. Source: CONTRACT "For Temporal's own CLI and Web UI".
+take `*inputs: Any` and hand them on: the SDK drops an input of another type than the handler's, and one too many fails
+the workflow's task for ever. Pure; whether it may be done is `acts`' and `sessions`' to say. Source: CONTRACT "For
+Temporal's own CLI and Web UI".
 """
 
 from __future__ import annotations
