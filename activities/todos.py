@@ -149,6 +149,7 @@ def _entry(one: PlannedTodo) -> Entry:
 def _todo(request: StartTodosInput, one: PlannedTodo) -> TodoInput:
     return TodoInput(
         siblings=request.siblings,
+        reason=request.reason,
         todo=Todo(
             session=request.session,
             id=one.order.id,

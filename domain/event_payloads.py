@@ -73,7 +73,7 @@ class SessionCompleted(Payload):
     cancelled: int
 
 
-class TodoCreated(Payload):
+class TodoCreated(Reason):
     """A new todo. `order`: digest of what it is to be; `parent`: the todo that it is a subtask of."""
 
     content: str

@@ -55,7 +55,7 @@ class SessionInput(Message):
 class TodoInput(Message):
     """A todo: new (`created` false), or as its last run left it. `answers` and `ordinal` as in `SessionInput`.
 
-    `siblings`: how many todos its session has when it is started.
+    `siblings`: how many todos its session has when it is started. `reason`: why it was created, for its first row.
     """
 
     todo: Todo
@@ -63,6 +63,7 @@ class TodoInput(Message):
     siblings: int = 1
     answers: dict[str, str] = {}
     ordinal: int = 0
+    reason: str = ""
 
 
 class PlanInput(Message):
@@ -94,7 +95,7 @@ PART_TODOS = 200
 class StartTodosInput(Message):
     """Todos to start: those of the blob `plan`, a part of what was planned. Who has no gate here has an open one.
 
-    `siblings` as in `TodoInput`, `signers` as in `domain.todo.Todo`.
+    `siblings` and `reason` as in `TodoInput`, `signers` as in `domain.todo.Todo`.
     """
 
     session: str
@@ -106,6 +107,7 @@ class StartTodosInput(Message):
     gates: dict[str, Gate] = {}
     siblings: int = 1
     signers: str = ""
+    reason: str = ""
 
 
 class StartedTodos(Message):

@@ -24,7 +24,8 @@ Table = Literal["sessions", "todos", "rounds"]
 class SessionView(Message):
     """One session, by `session`. Times are UTC; `ended_at` is None while it can go on, `deadline` where there is none.
 
-    `todos`: how many were ever created in it. `paused_for`: the todo whose escalation paused it, or "human".
+    `todos`: how many were ever created in it. `paused_for`: the todo whose escalation paused it, or "human". `version`
+    as in `domain.session.Session`.
     """
 
     session: str
@@ -35,6 +36,7 @@ class SessionView(Message):
     todos: int = 0
     paused_for: str = ""
     created_by: str = ""
+    version: int = 1
 
 
 class TodoView(Message):
@@ -250,6 +252,8 @@ def _session_change(entry: TrailEntry) -> Change | None:
         values["deadline"] = entry.after["deadline"]
     elif entry.action == "session_created":
         values["deadline"] = _later(entry.timestamp, entry.payload.get("timeout"))
+    if not entry.todo_id and "version" in entry.after:
+        values["version"] = entry.after["version"]
     if not values and entry.action not in _OPENS_A_SESSION:
         return None
     initial: dict[str, JsonValue | datetime] = {"created_at": entry.timestamp, "created_by": str(entry.actor)}

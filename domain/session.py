@@ -27,7 +27,7 @@ class Entry(Message):
     does it. `escalated`: it waits for a human, and `pauses`: the session with it. `asked`: a question of the auditor's
     waits for its worker. `turn`: its worker command may run. `reopened`: the dependency that it began after and that is
     open again, empty for none. `word`: the last gate that it said it goes by. `terms`: what nobody but a human may set
-    in it (`domain.terms`).
+    in it (`domain.terms`). `version`: the todo's.
     """
 
     id: str
@@ -47,6 +47,7 @@ class Entry(Message):
     reopened: str = ""
     word: int = 0
     terms: str = ""
+    version: int = 1
 
 
 class Session(Message):
@@ -56,7 +57,7 @@ class Session(Message):
     started. `deadline`: when its time, `timeout` seconds from its creation on, is over. `refusals` counts what was
     refused, as `domain.todo.Todo` has it. `touched_at`: when anything last happened. `terms`: of its defaults,
     empty where there are none. `retired`: its workflows end. `signers` as in `domain.todo.Todo`. `version` counts
-    what befell its status.
+    what befell its status, from 1: each pause, resumption and end of it, whoever's.
     """
 
     id: str
@@ -94,8 +95,8 @@ class TodoReport(Message):
     """A todo's word to its session: where it stands. `number` counts it; an older word changes nothing.
 
     `asks`: nothing changed, the session's word is wanted again. `busy`: its worker command runs. `trigger`: why it was
-    escalated or failed. `word`: the number of the gate that it goes by. `asked` and `terms` as in `Entry`; empty terms
-    are as they were.
+    escalated or failed. `word`: the number of the gate that it goes by. `asked`, `terms` and `version` as in `Entry`;
+    empty terms are as they were.
     """
 
     todo: str
@@ -113,3 +114,4 @@ class TodoReport(Message):
     word: int = 0
     asked: bool = False
     terms: str = ""
+    version: int = 1

@@ -19,12 +19,14 @@ from domain.lifecycle import PARTIES
 from domain.new_todos import closed, unfit
 from domain.requests import Drive, Pause, Refusal, Request, Resume, Stop
 from domain.session import Entry, Session, TodoReport
+from domain.session_versions import changed, moved_to, shown, stale, stale_parent
 from domain.standing import ENDED, Standing, gate_of, open_children, standing_after, standing_of, waits_for
 from domain.status import LIVE, SessionStatus, TodoStatus
 from domain.turns import trees_about, turns
 
 __all__ = [
     "SessionStep",
+    "changed",
     "closed",
     "created",
     "driven",
@@ -72,13 +74,19 @@ def opened(session: Session, actor: Actor, entries: tuple[Entry, ...], now: date
         }
     )
     payload: dict[str, JsonValue] = {"todos": len(entries), "timeout": session.timeout, "order": session.order}
-    event = Event(action="session_created", actor=actor, after=_shown(begun), payload=payload)
+    event = Event(action="session_created", actor=actor, after=shown(begun), payload=payload)
     return SessionStep(session=begun, events=(event,))
 
 
-def created(session: Session, actor: Actor, entries: tuple[Entry, ...], now: datetime) -> SessionOutcome:
-    """New todos join, and ancestors of theirs that are claimed or verified open again, through their gates."""
+def created(
+    session: Session, actor: Actor, entries: tuple[Entry, ...], now: datetime, expected_version: int | None = None
+) -> SessionOutcome:
+    """New todos join, and ancestors of theirs that are claimed or verified open again, through their gates.
+
+    `expected_version`: of the todo that the first of them is a subtask of, else of the session.
+    """
     refusal = closed(session.status, actor) or unfit(session, actor, entries)
+    refusal = refusal or stale_parent(session, entries, expected_version)
     if refusal:
         return refusal
     new = {entry.id for entry in entries}
@@ -123,7 +131,18 @@ def heard_all(session: Session, reports: Iterable[TodoReport], now: datetime) ->
 
 def _reported(entry: Entry, report: TodoReport) -> Entry:
     failed_hard = report.status is TodoStatus.FAILED and report.trigger == "hard_fail"
-    fields = ("status", "depends_on", "order_index", "workspace", "driven", "pauses", "busy", "asked", "word")
+    fields = (
+        "status",
+        "depends_on",
+        "order_index",
+        "workspace",
+        "driven",
+        "pauses",
+        "busy",
+        "asked",
+        "word",
+        "version",
+    )
     return entry.model_copy(
         update={
             **{name: getattr(report, name) for name in fields},
@@ -136,38 +155,38 @@ def _reported(entry: Entry, report: TodoReport) -> Entry:
 
 def paused(session: Session, request: Pause, now: datetime) -> SessionOutcome:
     """A human pauses it; paused already by one, it stays as it is."""
-    refusal = _not_for_workers("pause", request) or _over(session)
+    refusal = _not_for_workers("pause", request) or stale(session, request) or _over(session)
     if refusal:
         return refusal
     if session.paused_by_human:
         return SessionStep(session=session)
     payload: dict[str, JsonValue] = {"reason": request.reason, "escalation": ""}
-    after = session.model_copy(update={"paused_by_human": True, "status": SessionStatus.PAUSED})
+    after = moved_to(session, SessionStatus.PAUSED, paused_by_human=True)
     return _acted(session, after, Event(action="paused", actor=request.actor, payload=payload), now)
 
 
 def resumed(session: Session, request: Resume, now: datetime) -> SessionOutcome:
     """A human lets it go on, in spite of escalations that are open."""
-    refusal = _not_for_workers("resume", request) or _over(session)
+    refusal = _not_for_workers("resume", request) or stale(session, request) or _over(session)
     if refusal:
         return refusal
     if session.status is SessionStatus.RUNNING:
         return SessionStep(session=session)
     waiting = frozenset(entry.id for entry in session.todos.values() if entry.escalated)
-    update = {"paused_by_human": False, "resumed_over": waiting, "status": SessionStatus.RUNNING}
+    after = moved_to(session, SessionStatus.RUNNING, paused_by_human=False, resumed_over=waiting)
     event = Event(action="resumed", actor=request.actor, payload={"reason": request.reason})
-    return _acted(session, session.model_copy(update=update), event, now)
+    return _acted(session, after, event, now)
 
 
 def stopped(session: Session, request: Stop, now: datetime) -> SessionOutcome:
     """A human ends it where it stands."""
-    refusal = _not_for_workers("stop", request)
+    refusal = _not_for_workers("stop", request) or stale(session, request)
     if session.status is SessionStatus.STOPPED and not refusal:
         return SessionStep(session=session)
     refusal = refusal or _over(session)
     if refusal:
         return refusal
-    after = session.model_copy(update={"status": SessionStatus.STOPPED})
+    after = moved_to(session, SessionStatus.STOPPED)
     event = Event(action="stopped", actor=request.actor, payload={"reason": request.reason})
     return _acted(session, after, event, now)
 
@@ -185,7 +204,7 @@ def timed_out(session: Session, now: datetime) -> SessionStep:
     if session.status in ENDED or now < session.deadline:
         return SessionStep(session=session)
     unfinished: list[JsonValue] = [entry.id for entry in session.todos.values() if entry.status in LIVE]
-    after = session.model_copy(update={"status": SessionStatus.TIMED_OUT})
+    after = moved_to(session, SessionStatus.TIMED_OUT)
     payload: dict[str, JsonValue] = {"timeout": session.timeout, "unfinished": unfinished}
     return _acted(session, after, Event(action="session_timed_out", actor=SYSTEM, payload=payload), now)
 
@@ -236,7 +255,7 @@ def _over(session: Session) -> Refusal | None:
 
 def _acted(before: Session, after: Session, event: Event, now: datetime) -> SessionStep:
     """One row for what somebody did, then what follows from it."""
-    told = event.model_copy(update={"before": _shown(before), "after": _shown(after)})
+    told = event.model_copy(update={"before": shown(before), "after": shown(after)})
     status_told = _live(after) if after.status is not before.status else frozenset()
     step = _settled(after, after, (), now, "")
     return step.model_copy(update={"events": (told, *step.events), "told": step.told | status_told})
@@ -339,8 +358,8 @@ def _into(
 ) -> tuple[Session, tuple[Event, ...]]:
     if session.status is status:
         return session, ()
-    after = session.model_copy(update={"status": status})
-    event = Event(action=action, actor=SYSTEM, before=_shown(session), after=_shown(after), payload=payload)
+    after = moved_to(session, status)
+    event = Event(action=action, actor=SYSTEM, before=shown(session), after=shown(after), payload=payload)
     return after, (event,)
 
 
@@ -351,8 +370,3 @@ def _ends(standing: Standing) -> dict[str, JsonValue]:
 
 def _live(session: Session) -> frozenset[str]:
     return frozenset(entry.id for entry in session.todos.values() if entry.status in LIVE)
-
-
-def _shown(session: Session) -> dict[str, JsonValue]:
-    """What of a session its rows show."""
-    return {"status": session.status.value, "deadline": session.deadline.isoformat()}

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, inspect, text
 
 from adapters.trail.failures import StrangeForm
 
-HEAD: Final = "0004"
+HEAD: Final = "0005"
 """The last step's name. Kept here so that a trail that is as it should be is opened without alembic, which takes a
 quarter of a second to load."""
 

@@ -77,6 +77,7 @@ SESSIONS: Final = Table(
     Column("todos", NUMBER, nullable=False, server_default=_NONE),
     Column("paused_for", TEXT, nullable=False, server_default=_EMPTY),
     Column("created_by", TEXT, nullable=False, server_default=_EMPTY),
+    Column("version", NUMBER, nullable=False, server_default=_ONE),
     sqlite_with_rowid=False,
 )
 

@@ -1,7 +1,7 @@
 """How a person makes a todo verified: by approving what passed, or by overruling what did not, as far as policy allows.
 
-Source: DESIGN 3 "Plain `approve`", seed `authority` 5. Nothing can check a signature yet, so where the policy wants
-one, no override is taken.
+Source: DESIGN 3 "Plain `approve`", seed `authority` 5. Whose a signature is was looked at before: who has the role
+`human` has signed.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
+from domain.acts.asked import asked, tree_of
 from domain.acts.gate import children_refusal
 from domain.acts.standing import NO_ROUND
-from domain.acts.step import Outcome, move, placed, stepped
+from domain.acts.step import Outcome, placed, stepped
 from domain.lifecycle import Command
+from domain.order import OverridePolicy
 from domain.requests import Approve, Override, Refusal
 from domain.todo import Todo
 
@@ -21,7 +23,7 @@ Kind = Literal["check", "verifier", "direct"]
 
 def approve(todo: Todo, request: Approve, now: datetime) -> Outcome:
     """A human countersigns what passed everything that is required, on the tree and by the order as they are now."""
-    moved = move(todo, Command.APPROVE, request.actor.role)
+    moved = asked(todo, Command.APPROVE, request)
     if isinstance(moved, Refusal):
         return moved
     if why := children_refusal(todo):
@@ -29,13 +31,13 @@ def approve(todo: Todo, request: Approve, now: datetime) -> Outcome:
     if kind := override_needed(todo):
         return Refusal(code="not_passed", reason=_why(todo, kind), next_step=_by(todo, kind))
     after = placed(todo, moved, now, **NO_ROUND, trigger="", flag="")
-    payload = {"snapshot": _snapshot(todo), "reason": request.reason}
+    payload = {"snapshot": tree_of(todo), "reason": request.reason}
     return stepped(todo, after, moved.event, request.actor, payload, request.tool_call_id)
 
 
 def override(todo: Todo, request: Override, now: datetime) -> Outcome:
     """A human answers for what did not pass, each by name."""
-    moved = move(todo, Command.OVERRIDE, request.actor.role)
+    moved = asked(todo, Command.OVERRIDE, request)
     if isinstance(moved, Refusal):
         return moved
     if why := children_refusal(todo) or _policy_refusal(todo, request) or _fitting_refusal(todo, request):
@@ -61,37 +63,47 @@ def override_needed(todo: Todo) -> Kind | None:
     return "verifier" if todo.objected else None
 
 
+def allows(policy: OverridePolicy, kind: Kind, objected: bool) -> bool:
+    """Whether overrides of that kind are allowed. Seed `authority` 5.4.
+
+    Who overrules checks where the auditor objected overrules the auditor with them.
+    """
+    if kind == "check":
+        return policy.check_override_allowed and (policy.verifier_override_allowed or not objected)
+    return policy.verifier_override_allowed if kind == "verifier" else policy.direct_approval_allowed
+
+
 def _policy_refusal(todo: Todo, request: Override) -> Refusal | None:
-    """What the order's policy says. Seed `authority` 5.4."""
+    """What the order's policy says."""
     policy = todo.order.override_policy
-    allowed = {
-        "check": policy.check_override_allowed and (policy.verifier_override_allowed or not todo.objected),
-        "verifier": policy.verifier_override_allowed,
-        "direct": policy.direct_approval_allowed,
-    }
-    if not allowed[request.kind]:
+    if not allows(policy, request.kind, todo.objected):
         return Refusal(
             code="override_not_allowed",
             reason=f"the order's override_policy does not allow it: {request.kind}",
             next_step="reject or return it, or have the order's policy changed",
         )
-    if policy.signatures == "required":
+    if policy.signatures == "required" and request.actor.role != "human":
         return Refusal(
             code="signature_required",
-            reason="the order's override_policy takes only what is signed, and this version can check no signature",
-            next_step="reject or return it, or have the order's policy changed",
+            reason="the order's override_policy takes only what is signed",
+            next_step="sign it, reject or return it, or have the order's policy changed",
         )
-    if request.kind == "check" and policy.check_override_requires_reason and not request.reason.strip():
+    optional = request.kind == "check" and not policy.check_override_requires_reason
+    if not (optional or request.reason.strip()):
         return Refusal(
             code="reason_required",
-            reason="the order's override_policy asks for a reason",
-            next_step="say why what failed does not matter",
+            reason="an override says why",
+            next_step={
+                "check": "say why what failed does not matter",
+                "verifier": "say why the auditor is wrong",
+                "direct": "say why it needs no round",
+            }[request.kind],
         )
     return None
 
 
 def _fitting_refusal(todo: Todo, request: Override) -> Refusal | None:
-    """Whether it is the kind that is needed, with everything that did not pass acknowledged."""
+    """Whether it is the kind that is needed, with everything that did not pass acknowledged, and nothing else."""
     kind = override_needed(todo)
     if kind is None:
         return Refusal(
@@ -101,6 +113,12 @@ def _fitting_refusal(todo: Todo, request: Override) -> Refusal | None:
         )
     if kind != request.kind:
         return Refusal(code="override_not_allowed", reason=_why(todo, kind), next_step=_by(todo, kind))
+    if unknown := sorted(set(request.acknowledged) - set(todo.not_passed)):
+        return Refusal(
+            code="unknown_check",
+            reason=f"acknowledged, and nothing of that name did not pass: {', '.join(unknown)}",
+            next_step=f"name what did not pass: {', '.join(todo.not_passed)}" if todo.not_passed else "name none",
+        )
     missing = [name for name in todo.not_passed if name not in request.acknowledged]
     if not missing:
         return None
@@ -122,7 +140,3 @@ def _why(todo: Todo, kind: Kind) -> str:
 def _by(todo: Todo, kind: Kind) -> str:
     names = f" that acknowledges {', '.join(todo.not_passed)}" if kind == "check" else ""
     return f"wait for the round, reject it, or override it: an override of the kind {kind}{names}"
-
-
-def _snapshot(todo: Todo) -> str:
-    return todo.admitted.frozen.head if todo.admitted else ""

@@ -11,8 +11,9 @@ from datetime import datetime
 
 from pydantic import JsonValue, ValidationError
 
+from domain.acts.asked import asked
 from domain.acts.standing import NO_ROUND, UNJUDGED, audit_begun
-from domain.acts.step import Event, Outcome, Step, cut, joined, move, placed, stepped
+from domain.acts.step import Event, Outcome, Step, cut, joined, placed, stepped
 from domain.events import SYSTEM
 from domain.lifecycle import Command
 from domain.order import Order, Verification
@@ -46,11 +47,9 @@ def edit(todo: Todo, request: Edit, now: datetime) -> Outcome:
 
     A claim that is being judged is judged anew; a verified todo stays so, with a flag.
     """
-    moved = move(todo, Command.EDIT, request.actor.role)
+    moved = asked(todo, Command.EDIT, request)
     if isinstance(moved, Refusal):
         return moved
-    if why := stale(todo, request.expected_version):
-        return why
     order = _edited(todo.order, request.changes)
     if isinstance(order, Refusal):
         return order
@@ -60,9 +59,8 @@ def edit(todo: Todo, request: Edit, now: datetime) -> Outcome:
         )
     after = placed(todo, moved, now, **_changes(todo, order))
     fields = sorted(request.changes)
-    step = stepped(
-        todo, after, moved.event, request.actor, {"fields": fields, "version": after.version}, request.tool_call_id
-    )
+    payload = {"fields": fields, "version": after.version, "reason": cut(request.reason)}
+    step = stepped(todo, after, moved.event, request.actor, payload, request.tool_call_id)
     step = step.model_copy(update={"events": (_with_values(step.events[0], todo.order, order, fields),)})
     if todo.status is TodoStatus.CLAIMED:
         return joined(step, _judged_anew(after, now))
@@ -73,25 +71,12 @@ def edit(todo: Todo, request: Edit, now: datetime) -> Outcome:
 
 def reorder(todo: Todo, request: Reorder, now: datetime) -> Outcome:
     """Another place among its siblings."""
-    moved = move(todo, Command.REORDER, request.actor.role)
+    moved = asked(todo, Command.REORDER, request)
     if isinstance(moved, Refusal):
         return moved
-    if why := stale(todo, request.expected_version):
-        return why
     after = placed(todo, moved, now, order_index=request.order_index, version=todo.version + 1)
-    payload = {"order_index": request.order_index}
+    payload = {"order_index": request.order_index, "reason": cut(request.reason)}
     return stepped(todo, after, moved.event, request.actor, payload, request.tool_call_id)
-
-
-def stale(todo: Todo, expected_version: int | None) -> Refusal | None:
-    """Why a change is refused that was made of another version than the one that is there."""
-    if expected_version is None or expected_version == todo.version:
-        return None
-    return Refusal(
-        code="stale_version",
-        reason=f"the todo is at version {todo.version}, and the change was made of version {expected_version}",
-        next_step="look at it as it is now, and ask again",
-    )
 
 
 def flagged(todo: Todo, reason: str) -> Step:

@@ -11,9 +11,10 @@ from datetime import datetime
 from pydantic import ValidationError
 
 from domain.acts.approving import approve, override
-from domain.acts.editing import edit, malformed, reorder, stale
+from domain.acts.asked import asked
+from domain.acts.editing import edit, malformed, reorder
 from domain.acts.standing import NO_ROUND, escalated
-from domain.acts.step import Outcome, Step, cut, joined, move, placed, stepped
+from domain.acts.step import Outcome, Step, cut, joined, placed, stepped
 from domain.fixing import Tally
 from domain.lifecycle import Command
 from domain.order import WorkerCommand
@@ -30,20 +31,20 @@ MOST_NOTES = 100
 
 def unblock(todo: Todo, request: Unblock, now: datetime) -> Outcome:
     """What the worker asked is answered."""
-    moved = move(todo, Command.UNBLOCK, request.actor.role)
+    moved = asked(todo, Command.UNBLOCK, request)
     if isinstance(moved, Refusal):
         return moved
     if not request.clarification.strip():
         return _reason_required("answer what the worker asked")
     notes = _noted(todo, Note(author=request.actor, content=request.clarification, kind="clarification", timestamp=now))
     after = placed(todo, moved, now, question=None, clarification=request.clarification, notes=notes)
-    payload = {"clarification": cut(request.clarification)}
+    payload = {"clarification": cut(request.clarification), "reason": cut(request.reason)}
     return stepped(todo, after, moved.event, request.actor, payload, request.tool_call_id)
 
 
 def reject(todo: Todo, request: Reject, now: datetime) -> Outcome:
     """Sent back: one revision more. Where the caps allow none, and the human grants none, a human has to look again."""
-    moved = move(todo, Command.REJECT, request.actor.role)
+    moved = asked(todo, Command.REJECT, request)
     if isinstance(moved, Refusal):
         return moved
     if not request.feedback.strip():
@@ -63,7 +64,7 @@ def reject(todo: Todo, request: Reject, now: datetime) -> Outcome:
         "clock": _fresh(todo) if fresh else todo.clock,
     }
     after = placed(todo, moved, now, **changes)
-    payload = {"feedback": cut(request.feedback), "revision": after.revisions}
+    payload = {"feedback": cut(request.feedback), "revision": after.revisions, "reason": cut(request.reason)}
     return stepped(todo, after, moved.event, request.actor, payload, request.tool_call_id)
 
 
@@ -73,7 +74,7 @@ def give_back(todo: Todo, request: Return, now: datetime) -> Outcome:
     An empty one: none is started for it. With money, the fix loop may go on, as often again as the order says; and for
     that the same work may be claimed once more.
     """
-    moved = move(todo, Command.RETURN, request.actor.role)
+    moved = asked(todo, Command.RETURN, request)
     if isinstance(moved, Refusal):
         return moved
     worker = _other_worker(todo, request.worker)
@@ -109,22 +110,20 @@ def give_back(todo: Todo, request: Return, now: datetime) -> Outcome:
 
 def note(todo: Todo, request: AddNote, now: datetime) -> Outcome:
     """A note is attached; it changes nothing else, and ends no round."""
-    moved = move(todo, Command.NOTE, request.actor.role)
+    moved = asked(todo, Command.NOTE, request)
     if isinstance(moved, Refusal):
         return moved
     written = Note(author=request.actor, content=request.content, kind=request.kind, timestamp=now)
     after = placed(todo, moved, now, notes=_noted(todo, written))
-    payload = {"content": cut(request.content), "kind": request.kind}
+    payload = {"content": cut(request.content), "kind": request.kind, "reason": cut(request.reason)}
     return stepped(todo, after, moved.event, request.actor, payload, request.tool_call_id)
 
 
 def delete(todo: Todo, request: Delete, now: datetime) -> Outcome:
     """Cancelled for good; the record stays, and the id is never used again."""
-    moved = move(todo, Command.DELETE, request.actor.role)
+    moved = asked(todo, Command.DELETE, request)
     if isinstance(moved, Refusal):
         return moved
-    if why := stale(todo, request.expected_version):
-        return why
     after = placed(todo, moved, now, **NO_ROUND, trigger="", flag="")
     return stepped(todo, after, moved.event, request.actor, {"reason": cut(request.reason)}, request.tool_call_id)
 
@@ -139,7 +138,7 @@ def _over(todo: Todo, caps: Caps) -> Trigger | None:
 def _past_the_caps(todo: Todo, request: Reject, told: dict[str, object], over: Trigger, now: datetime) -> Step:
     """Two rows: what the human said, and that a human has to look: with more attempts it can be given back."""
     noted = todo.model_copy(update=told)
-    payload = {"content": cut(request.feedback), "kind": "revision_request"}
+    payload = {"content": cut(request.feedback), "kind": "revision_request", "reason": cut(request.reason)}
     reason = f"rejected after {todo.revisions} revisions and {todo.audits} audits: {request.feedback}"
     return joined(
         stepped(todo, noted, "noted", request.actor, payload, request.tool_call_id),

@@ -80,7 +80,8 @@ _ALWAYS = frozenset({"status", "review_status", "question", "deadline", "time_le
 
 def shown(todo: Todo) -> dict[str, JsonValue]:
     """The fields of `SHOWN_FIELDS` with `question` (its text), `deadline` (ISO 8601, or null) and `time_left`, the caps
-    and the ids of the evidence that the last claim had or that was brought since, as rows show them.
+    and the ids of the evidence that the last claim had or that was brought since, as rows show them; `snapshot`: the
+    tree that is claimed, which a fix loop's is where one repaired it.
     """
     values = todo.model_dump(mode="json", include=set(SHOWN_FIELDS))
     deadline = todo.clock.deadline
@@ -93,6 +94,7 @@ def shown(todo: Todo) -> dict[str, JsonValue]:
         "deadline": deadline.isoformat() if deadline else None,
         "time_left": round(todo.clock.limit - todo.clock.spent, 3),
         "evidence": list(dict.fromkeys(piece.id for piece in brought)),
+        "snapshot": todo.admitted.frozen.head if todo.admitted else "",
     }
 
 

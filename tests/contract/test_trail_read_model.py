@@ -24,6 +24,7 @@ STATUSES = st.fixed_dictionaries(
         "depends_on": st.lists(NAMES, max_size=2),
         "time_left": st.floats(0, 1e6),
         "deadline": st.none() | st.just("2026-01-15T13:00:00+00:00"),
+        "version": st.integers(1, 2**53 - 1),
     },
 )
 PAYLOADS = st.fixed_dictionaries(
@@ -111,6 +112,20 @@ def test_a_session_counts_each_todo_once(trail: Trail) -> None:
     for sent in (*created, created[0]):
         trail.append(sent)
     assert trail.state().sessions[0].todos == 3
+    assert trail.rebuild(repair=False) == ()
+
+
+def test_a_session_has_the_version_of_its_last_row_that_says_one(trail: Trail) -> None:
+    def version() -> int:
+        return trail.state().sessions[0].version
+
+    trail.append(entry(1, action="todo_created", after={"version": 9}))
+    assert version() == 1, "a todo's is its own"
+    trail.append(entry(2, todo_id="", action="session_created", after={"status": "running"}))
+    assert version() == 1, "rows of an older program say none"
+    trail.append(entry(3, todo_id="", action="paused", after={"status": "paused", "version": 2}))
+    trail.append(entry(4, todo_id="", action="refused"))
+    assert version() == 2
     assert trail.rebuild(repair=False) == ()
 
 

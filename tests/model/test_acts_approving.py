@@ -9,6 +9,7 @@ import pytest
 from domain.acts import people, system
 from domain.acts.step import Step
 from domain.decision import RoundOutcome
+from domain.events import Actor
 from domain.requests import Approve, Override
 from domain.status import ReviewStatus, TodoStatus
 from domain.todo import Gate, Todo
@@ -30,10 +31,9 @@ def override(
     kind: Literal["check", "verifier", "direct"],
     *acknowledged: str,
     reason: str = "Known",
-    signature: str = "",
+    actor: Actor = ALICE,
 ) -> Any:
-    request = Override(actor=ALICE, kind=kind, reason=reason, acknowledged=acknowledged, signature=signature)
-    return people.override(at, request, NOON)
+    return people.override(at, Override(actor=actor, kind=kind, reason=reason, acknowledged=acknowledged), NOON)
 
 
 @pytest.mark.parametrize("status", [S.CLAIMED, S.NEEDS_HUMAN])
@@ -61,10 +61,12 @@ def test_failed_checks_are_overruled_by_name(status: TodoStatus) -> None:
     at = todo(status, **FAILED)
     missing = told(override(at, "check", "tests"))
     assert (missing.code, "AC-1" in missing.reason, "tests," in missing.reason) == ("not_acknowledged", True, False)
-    step = override(at, "check", "AC-1", "tests", "more")
+    typed = told(override(at, "check", "AC-1", "tests", "test"))
+    assert (typed.code, "test" in typed.reason, "tests, AC-1" in typed.next_step) == ("unknown_check", True, True)
+    step = override(at, "check", "AC-1", "tests")
     now = done(at, step)
     assert (rows(step), now.status, now.review_status) == (["human_override"], S.VERIFIED, ReviewStatus.OVERRIDDEN)
-    assert step.events[0].payload["acknowledged"] == ["AC-1", "tests", "more"]
+    assert step.events[0].payload["acknowledged"] == ["AC-1", "tests"]
 
 
 def test_the_kind_is_the_one_that_is_needed() -> None:
@@ -104,10 +106,20 @@ def test_a_reason_where_the_policy_asks_for_one() -> None:
     assert done(lax, override(lax, "check", "tests", "AC-1", reason="")).status is S.VERIFIED
 
 
-def test_no_signature_can_be_checked_so_none_is_taken() -> None:
+def test_where_signatures_are_required_only_who_has_signed_overrules() -> None:
     at = todo(S.NEEDS_HUMAN, order=order(override_policy={"signatures": "required"}), **FAILED)
-    for signature in ("", "made up"):
-        assert told(override(at, "check", "tests", "AC-1", signature=signature)).code == "signature_required"
+    assert told(override(at, "check", "tests", "AC-1")).code == "signature_required"
+    signed = Actor(role="human", identity="ann@example.org")
+    assert done(at, override(at, "check", "tests", "AC-1", actor=signed)).status is S.VERIFIED
+
+
+@pytest.mark.parametrize(("known", "kind"), [(OBJECTED, "verifier"), ({}, "direct")])
+def test_what_has_no_checks_to_name_wants_a_reason_all_the_same(known: Any, kind: Any) -> None:
+    lax = {"direct_approval_allowed": True, "check_override_requires_reason": False}
+    at = todo(S.NEEDS_HUMAN, order=order(override_policy=lax), **known)
+    assert told(override(at, kind, reason=" ")).code == "reason_required"
+    assert told(override(at, kind, "tests")).code == "unknown_check"
+    assert done(at, override(at, kind)).status is S.VERIFIED
 
 
 def test_nobody_verifies_over_an_open_subtask() -> None:

@@ -9,8 +9,10 @@ import pytest
 from domain.acts import people, system
 from domain.acts.editing import EDITABLE
 from domain.decision import RoundOutcome
+from domain.events import Actor
 from domain.order import Order
-from domain.requests import Edit
+from domain.policy_floor import PolicyFloor
+from domain.requests import Edit, Override
 from domain.status import ReviewStatus, SessionStatus, TodoStatus
 from domain.todo import Gate, OpenQuestion, Todo
 from tests.model.todos import ALICE, NOON, WORKER, after, done, ended, order, rows, todo, told
@@ -19,7 +21,7 @@ S = TodoStatus
 
 
 def edit(at: Todo, version: int = 1, /, **changes: Any) -> Any:
-    return people.edit(at, Edit(actor=ALICE, expected_version=version, changes=changes), NOON)
+    return people.edit(at, Edit(actor=ALICE, expected_version=version, reason="Asked for", changes=changes), NOON)
 
 
 def test_an_edit_makes_a_version_with_its_own_digest() -> None:
@@ -27,7 +29,7 @@ def test_an_edit_makes_a_version_with_its_own_digest() -> None:
     step = edit(at, content="Do it well", domain="security")
     now = done(at, step)
     assert rows(step) == ["edited"]
-    assert step.events[0].payload == {"fields": ["content", "domain"], "version": 2}
+    assert step.events[0].payload == {"fields": ["content", "domain"], "version": 2, "reason": "Asked for"}
     assert (step.events[0].before["content"], step.events[0].after["content"]) == ("Do it", "Do it well")
     assert (now.order.content, now.order.domain, now.version) == ("Do it well", "security", 2)
     assert now.order_digest == now.order.digest != at.order_digest
@@ -92,6 +94,29 @@ def test_of_an_object_only_what_is_named_changes() -> None:
     assert now.worker is not None
     assert (now.worker.command, now.worker.timeout) == ("./new.sh", 60.0)
     assert done(at, edit(at, worker=None)).order.worker is None
+
+
+def test_the_override_policy_is_a_persons_to_edit_in_a_version_of_its_own_and_not_below_the_floor() -> None:
+    at = todo(S.NEEDS_HUMAN, not_passed=("tests",), floor=PolicyFloor(signatures="required"))
+    lower = told(edit(at, override_policy={"check_override_allowed": False}))
+    assert (lower.code, "override_policy.signatures" in lower.reason) == ("below_floor", True)
+    step = edit(at, override_policy={"check_override_allowed": False, "signatures": "required"})
+    now = done(at, step)
+    assert now.version == 2
+    event = step.events[0]
+    assert event.payload == {"fields": ["override_policy"], "version": 2, "reason": "Asked for"}
+    policies = [side["override_policy"] for side in (event.before, event.after)]
+    assert [(p["check_override_allowed"], p["signatures"]) for p in policies if isinstance(p, dict)] == [
+        (True, "optional"),
+        (False, "required"),
+    ]
+    assert now.order.override_policy.verifier_override_allowed, "what was not named is as it was"
+    for back in ({"signatures": "optional"}, {"signatures": "off"}):
+        assert told(edit(now, 2, override_policy=back)).code == "below_floor"
+    anew = now.model_copy(update={"not_passed": ("tests",)})
+    signed = Actor(role="human", identity="ann@example.org")
+    over = Override(actor=signed, kind="check", reason="Known", acknowledged=("tests",))
+    assert told(people.override(anew, over, NOON)).code == "override_not_allowed", "the edit binds who made it"
 
 
 def test_auditor_and_its_alias_are_not_both_edited() -> None:

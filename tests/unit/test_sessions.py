@@ -397,3 +397,72 @@ def test_names_that_askers_choose_fill_no_session() -> None:
     for number in range(500):
         session = sessions.refused(session, "stop", Actor(role="worker", identity=str(number)), why).session
     assert len(session.refusals) < 300
+
+
+def test_a_session_counts_what_befalls_its_status() -> None:
+    session = begun(entry("a"), entry("b"))
+    assert session.version == 1
+    seen = [session.version]
+    for act in (
+        lambda at: sessions.paused(at, Pause(actor=ANN), LATER),
+        lambda at: sessions.paused(at, Pause(actor=ANN), LATER),
+        lambda at: sessions.resumed(at, Resume(actor=ANN), LATER),
+        lambda at: sessions.resumed(at, Resume(actor=ANN), LATER),
+        lambda at: heard(at, "b", T.IN_PROGRESS),
+        lambda at: heard(at, "a", T.NEEDS_HUMAN),
+        lambda at: sessions.paused(at, Pause(actor=ANN), LATER),
+        lambda at: sessions.driven(at, Drive(actor=ANN, on=True), LATER),
+        lambda at: sessions.timed_out(at, LATER + timedelta(days=9)),
+    ):
+        step = done(act(session))
+        versions = [event.after["version"] for event in step.events]
+        assert versions == list(range(session.version + 1, session.version + 1 + len(versions)))
+        session = step.session
+        seen.append(session.version)
+    assert seen == [1, 2, 2, 3, 3, 3, 4, 5, 5, 6], "that a person pauses what an escalation has paused is one, too"
+
+
+def test_completion_and_stop_are_versions_too() -> None:
+    session = after(begun(entry("a")), ("a", T.VERIFIED))
+    assert (session.status, session.version) == (S.COMPLETED, 2)
+    assert heard(session, "a", T.IN_PROGRESS).session.version == 3
+    assert done(sessions.stopped(begun(entry("a")), Stop(actor=ANN), LATER)).session.version == 2
+
+
+@pytest.mark.parametrize(
+    ("act", "kind"), [(sessions.paused, Pause), (sessions.resumed, Resume), (sessions.stopped, Stop)]
+)
+@pytest.mark.parametrize("status", [S.RUNNING, S.PAUSED, S.STOPPED])
+def test_a_person_may_say_which_version_of_a_session_they_have_seen(act: Any, kind: Any, status: S) -> None:
+    session = begun(entry("a")).model_copy(update={"version": 3, "status": status})
+    for other in (0, 2, 4):
+        refusal = act(session, kind(actor=ANN, expected_version=other), LATER)
+        assert (code(refusal), "version 3" in refusal.reason) == ("stale_version", True)
+        assert code(act(session, kind(actor=BOT, expected_version=other), LATER)) == "forbidden"
+    unasked, seen = (act(session, kind(actor=ANN, expected_version=fits), LATER) for fits in (None, 3))
+    assert seen == unasked
+
+
+def test_a_subtask_is_of_the_version_of_its_parent() -> None:
+    session = heard(begun(entry("p"), entry("q")), "p", T.IN_PROGRESS, version=4).session
+    session = session.model_copy(update={"version": 7})
+    below, beside = (entry("c", parent="p"),), (entry("c"),)
+    for entries, version, what in ((below, 4, "the todo p"), (beside, 7, "the session")):
+        for other in (version - 1, version + 1):
+            refusal = sessions.created(session, ANN, entries, LATER, other)
+            assert code(refusal) == "stale_version"
+            assert f"{what} is at version {version}" in refusal.reason  # type: ignore[union-attr]  # it is a refusal
+        for fits in (version, None):
+            assert "c" in done(sessions.created(session, ANN, entries, LATER, fits)).session.todos
+
+
+def test_what_an_act_changed_is_told_by_field() -> None:
+    session = begun(entry("a"))
+    paused = done(sessions.paused(session, Pause(actor=ANN), LATER)).session
+    told = {name: (one.before, one.after) for name, one in sessions.changed(session, paused).items()}
+    assert told == {"status": ("running", "paused"), "version": (1, 2), "paused_by_human": (False, True)}
+    joined = done(sessions.created(session, ANN, (entry("b"),), LATER)).session
+    assert {name: (one.before, one.after) for name, one in sessions.changed(session, joined).items()} == {
+        "todos": (1, 2)
+    }
+    assert sessions.changed(paused, paused) == {}

@@ -17,9 +17,9 @@ with workflow.unsafe.imports_passed_through():
     from domain import sessions
     from domain.events import Actor, TrailRef
     from domain.life import PART_TODOS, PlanInput, Planned, StartTodosInput
-    from domain.requests import Answer, Create, Refusal, Request
+    from domain.requests import Answer, Create, HumanRequest, Refusal, Request
     from domain.session import Entry, Session
-    from domain.sessions import SessionOutcome
+    from domain.sessions import SessionOutcome, SessionStep
     from workflows import options
     from workflows.answers import Answers, outsider
     from workflows.session.keeper import Keeper
@@ -39,20 +39,22 @@ class Commands:
     ) -> Answer:
         """Do it, or record that it was refused; `wait` until all todos that it means something to know of it.
 
-        Raises `ActivityError` where no row could be stored.
+        A trial is only answered. Raises `ActivityError` where no row could be stored.
         """
         async with self._keeper.lock:
             session = self._keeper.session
             outcome = outsider(session.id, request) or act(session, request, workflow.now())
+            if _is_trial(request):
+                return _tried(session, outcome)
             if isinstance(outcome, Refusal):
                 return await self._refused(command, request, outcome)
             ref = await self._keeper.take(outcome)
         if wait:
             await self._keeper.told(outcome.told)
-        return self._answer(ref)
+        return self._answer(ref, session, outcome)
 
     async def create(self, request: Create) -> Answer:
-        """New todos, answered once they are started. Raises `ActivityError`."""
+        """New todos, answered once they are started; a trial starts none. Raises `ActivityError`."""
 
         answer = await self.settle("create", request, _may_create)
         if answer.refused:
@@ -61,15 +63,18 @@ class Commands:
         entries = unpacked_all(planned.entries, Entry)
 
         async with self._keeper.lock:
-            outcome = sessions.created(self._keeper.session, request.actor, entries, workflow.now())
+            session = self._keeper.session
+            outcome = sessions.created(session, request.actor, entries, workflow.now(), request.expected_version)
+            if request.dry_run:
+                return _tried(session, outcome)
             if isinstance(outcome, Refusal):
                 return await self._refused("create", request, outcome)
             ref = await self._keeper.take(outcome)
-            start = self.starting(request.actor, entries, planned)
+            start = self.starting(request.actor, entries, planned, request.reason)
         await start
-        return self._answer(ref)
+        return self._answer(ref, session, outcome)
 
-    def starting(self, actor: Actor, entries: tuple[Entry, ...], planned: Planned) -> Awaitable[None]:
+    def starting(self, actor: Actor, entries: tuple[Entry, ...], planned: Planned, reason: str = "") -> Awaitable[None]:
         """Start todos that have joined, with the session's word as it is now. For whoever holds the lock."""
         ids = tuple(entry.id for entry in entries)
         gates = self._keeper.starts(ids)
@@ -87,6 +92,7 @@ class Commands:
                     ids=these,
                     siblings=len(session.todos),
                     gates={todo: gates[todo] for todo in these if todo in gates},
+                    reason=reason,
                 )
             )
         return self._start(inputs)
@@ -103,10 +109,18 @@ class Commands:
         """Record the refusal. For whoever holds the lock."""
         step = sessions.refused(self._keeper.session, command, request.actor, why, request.tool_call_id)
         ref = await self._keeper.take(step)
-        return self._answer(ref).model_copy(update={"refused": why})
+        session = self._keeper.session
+        return Answer(status=session.status, version=session.version, sequence=ref.sequence if ref else 0, refused=why)
 
-    def _answer(self, ref: TrailRef | None) -> Answer:
-        return Answer(status=self._keeper.session.status, sequence=ref.sequence if ref else 0)
+    def _answer(self, ref: TrailRef | None, before: Session, step: SessionStep) -> Answer:
+        """Where it stands now, which may be further on than where the step led, and what the step changed."""
+        session = self._keeper.session
+        return Answer(
+            status=session.status,
+            version=session.version,
+            sequence=ref.sequence if ref else 0,
+            changed=sessions.changed(before, step.session),
+        )
 
 
 async def plan(request: PlanInput) -> Planned:
@@ -118,3 +132,16 @@ def _may_create(session: Session, request: Create, _: datetime) -> SessionOutcom
     """Before the plan is read, which takes a while."""
     refused = request.refused or sessions.closed(session.status, request.actor)
     return refused or sessions.SessionStep(session=session)
+
+
+def _is_trial(request: Request) -> bool:
+    return isinstance(request, HumanRequest) and request.dry_run
+
+
+def _tried(before: Session, outcome: SessionOutcome) -> Answer:
+    """What would come of it."""
+    if isinstance(outcome, Refusal):
+        return Answer(status=before.status, version=before.version, refused=outcome, dry_run=True)
+    after = outcome.session
+    changed = sessions.changed(before, after)
+    return Answer(status=after.status, version=after.version, changed=changed, dry_run=True)

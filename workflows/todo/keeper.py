@@ -11,7 +11,7 @@ from temporalio.exceptions import ActivityError
 
 with workflow.unsafe.imports_passed_through():
     from activities.boundary import outside_error
-    from domain.acts.step import Event, Step, shown
+    from domain.acts.step import Event, Step, cut, shown
     from domain.events import TrailRef
     from domain.life import TodoInput
     from domain.requests import Answer
@@ -35,6 +35,7 @@ class Keeper:
         self._reports = Reports(todo)
         self._board = Board()
         self._created = request.created
+        self._reason = request.reason
         self.lock = asyncio.Lock()
         self.busy = False
 
@@ -56,7 +57,7 @@ class Keeper:
     async def begin(self) -> None:
         """The first row, unless an earlier run stored it; nothing else happens before."""
         if not self._created:
-            await self.happen(lambda todo, _now: Step(todo=todo, events=(_created(todo),)))
+            await self.happen(lambda todo, _now: Step(todo=todo, events=(_created(todo, self._reason),)))
             self._created = True
         self._board.show(self._todo)
 
@@ -124,7 +125,7 @@ class Keeper:
         )
 
 
-def _created(todo: Todo) -> Event:
+def _created(todo: Todo, reason: str) -> Event:
     order = todo.order
     return Event(
         action="todo_created",
@@ -138,5 +139,6 @@ def _created(todo: Todo) -> Event:
             "parent": todo.parent,
             "depends_on": list(order.depends_on),
             "criteria": [criterion.id for criterion in order.acceptance_criteria],
+            **({"reason": cut(reason)} if reason else {}),
         },
     )

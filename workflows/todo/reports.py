@@ -76,4 +76,5 @@ def report_of(todo: Todo, busy: bool, terms: str) -> TodoReport:
         trigger=todo.trigger,
         asked=todo.status is TodoStatus.CLAIMED and todo.question is not None,
         terms=terms,
+        version=todo.version,
     )
