@@ -407,9 +407,9 @@ def test_the_inbox_has_what_waits_for_a_human_the_oldest_first(waiting: Desk) ->
         ("three", "", "a human paused it"),
         ("one", "a", "timeout"),
     ]
-    assert "countersign unblock one/b --clarification TEXT" in found[0]["next"]
+    assert "countersign unblock one/b --clarification TEXT --expected-version 1" in found[0]["next"]
     assert found[1]["next"] == ["countersign session resume three"]
-    assert "countersign return one/a --reason TEXT" in found[2]["next"]
+    assert "countersign return one/a --attempts 1 --reason TEXT --expected-version 1" in found[2]["next"]
 
 
 def test_a_todo_whose_fix_loop_runs_says_so(desk: Desk) -> None:
