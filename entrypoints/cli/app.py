@@ -24,6 +24,8 @@ COMMANDS = {
     "session": "Sessions: todos that belong together, and what may go on in them.",
     "todo": "Todos: what agents claim, and what people change.",
     "inbox": "List what waits for a human, the oldest first, and what to do about each.",
+    "review": "Review a todo on one screen: difference, checks, arguments, dialogue, timeline, and a key for every "
+    "decision.",
     "approve": "Countersign a claim yourself: only where everything required passed on the tree as it is now.",
     "override": "Make a todo verified in spite of what was seen, as far as the order's override policy allows.",
     "reject": "Send a claim back, or a todo that was verified: one revision more.",

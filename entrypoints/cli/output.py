@@ -20,6 +20,7 @@ EXIT_REFUSED, EXIT_MALFORMED, EXIT_UNAVAILABLE, EXIT_NOT_FOUND, EXIT_CONFLICT = 
 EXITS = {
     "unknown_session": EXIT_NOT_FOUND,
     "unknown_todo": EXIT_NOT_FOUND,
+    "unknown_attempt": EXIT_NOT_FOUND,
     "stale_version": EXIT_CONFLICT,
 }
 """Refusals that have an exit code of their own, by their codes."""

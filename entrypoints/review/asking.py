@@ -1,0 +1,79 @@
+"""Asks the todo or session what a reviewer wants, signed where a key is there. A refusal is an answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from pydantic import ValidationError
+
+from adapters.config.settings import Settings
+from domain.acts.editing import edited_order
+from domain.base import canonical_json
+from domain.order import Order
+from domain.requests import Answer, Edit, HumanRequest
+from domain.signing import UNSIGNED
+from entrypoints.imports import without_collecting
+from entrypoints.review.acts import Act
+from entrypoints.review.page import Page
+from entrypoints.stores import build_evidence
+
+if TYPE_CHECKING:
+    from entrypoints.lives import Lives
+
+
+class Asker(Protocol):
+    """Who the screen asks. Raises `Unavailable`, and `Refused` for a todo that is not there."""
+
+    def signs(self, act: Act) -> bool:
+        """Whether a key signs it, which may need the terminal for a passphrase."""
+        ...
+
+    def signed(self, page: Page, act: Act, request: HumanRequest) -> HumanRequest:
+        """The request with its signature, for the todo as the page has it."""
+        ...
+
+    async def ask(self, page: Page, act: Act, request: HumanRequest) -> Answer:
+        """What is answered."""
+        ...
+
+
+class LiveAsker:
+    """Asks workflows, through one connection that is made when it is first needed. `key` signs, if there is one."""
+
+    def __init__(self, settings: Settings, key: Path | None = None) -> None:
+        self._settings = settings
+        self._key = key
+        self._lives: Lives | None = None
+
+    def signs(self, act: Act) -> bool:
+        """Acts on the todo, but for those that need no signature."""
+        return self._key is not None and act.command is not None and act.command not in UNSIGNED
+
+    def signed(self, page: Page, act: Act, request: HumanRequest) -> HumanRequest:
+        """Raises what `entrypoints.signing` does where the key cannot sign."""
+        if not self.signs(act):
+            return request
+        signing = without_collecting("entrypoints.signing")
+        signed: HumanRequest = signing.sign(request, act.command, signing.about_of(page.todo), self._key)
+        return signed
+
+    async def ask(self, page: Page, act: Act, request: HumanRequest) -> Answer:
+        """Of an edit the order that will be is stored first: it is named by its digest."""
+        if self._lives is None:
+            self._lives = await without_collecting("entrypoints.lives").open_lives(self._settings)
+        assert self._lives is not None
+        if act.command is None:
+            return await self._lives.ask_session(page.todo.session, act.name, request)
+        if isinstance(request, Edit) and not request.dry_run:
+            self._keep_order(page, request)
+        return await self._lives.ask_todo(page.todo.session, page.todo.todo, act.name, request)
+
+    def _keep_order(self, page: Page, request: Edit) -> None:
+        store = build_evidence(self._settings)
+        before = Order.model_validate_json(store.get(page.todo.order_digest))
+        try:
+            after = edited_order(before, request.changes)
+        except ValidationError:  # the todo says what is wrong with it
+            return
+        store.put(canonical_json(after.model_dump(mode="json")))
