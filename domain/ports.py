@@ -25,6 +25,7 @@ from domain.messages import (
     ScopeResult,
     SetupInput,
 )
+from domain.notifications import Delivery, Whom, WhomInput
 from domain.order import Resources
 from domain.read_model import TABLES, Difference, State, Table
 from domain.roles.passes import PassInput
@@ -347,5 +348,21 @@ class Workers(Protocol):
         """Run the command to its end, once for its drive; lost by a worker that died, it is run again, `resumed`.
 
         Cancelled, it leaves no process behind. `brief.resumed` and its paths are the adapter's to fill in.
+        """
+        ...
+
+
+class Notifier(Protocol):
+    """Tells people and machines outside that a todo waits. What it sends has no secret in it."""
+
+    def whom(self, request: WhomInput) -> Whom:
+        """Who is told of this, by the configuration as it is here."""
+        ...
+
+    async def send(self, delivery: Delivery) -> None:
+        """Send it to its address, once, and return when that has taken it.
+
+        Raises `Unavailable`: service_unavailable where it was not taken, in less than a minute; not_allowed where there
+        is no such address any more.
         """
         ...

@@ -23,6 +23,7 @@ from activities.checks import CheckActivities
 from activities.claims import ClaimActivities
 from activities.drafts import DraftActivities
 from activities.fixes import FixActivities
+from activities.notifications import NotificationActivities
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
@@ -36,6 +37,7 @@ from adapters.config.settings import Settings
 from adapters.ledger import SqlLedger
 from adapters.masking.known import masker_of
 from adapters.masking.stores import MaskedChecker, MaskedTrail
+from adapters.notify.notifier import ConfiguredNotifier
 from adapters.sandbox import DockerSandbox
 from adapters.snapshot.found import SnapshotLimits
 from adapters.snapshot.snapshots import FileSnapshots
@@ -54,7 +56,15 @@ from entrypoints.roles import ConfiguredRoles
 from entrypoints.slots import slots
 from entrypoints.stores import build_evidence, build_ledger, build_trail
 from workflows.fix_loop import FixLoopWorkflow
-from workflows.options import ROLES_QUEUE, SANDBOX_QUEUE, WORKFLOWS_QUEUE, agents_queue, workspace_queue
+from workflows.notification import NotificationWorkflow
+from workflows.options import (
+    NOTIFICATIONS_QUEUE,
+    ROLES_QUEUE,
+    SANDBOX_QUEUE,
+    WORKFLOWS_QUEUE,
+    agents_queue,
+    workspace_queue,
+)
 from workflows.pinned import PinnedVerificationWorkflow
 from workflows.session.starting import attributes_of, title_of, turn_of
 from workflows.session.workflow import SessionWorkflow
@@ -69,13 +79,13 @@ SPARE_THREADS = 32
 STICKY = timedelta(seconds=1.5)
 """How long a task waits for a worker that has died before another may have it."""
 
-WORKFLOWS = (SessionWorkflow, TodoWorkflow, VerificationWorkflow, FixLoopWorkflow)
-VERSIONED = (SessionWorkflow, TodoWorkflow, PinnedVerificationWorkflow, FixLoopWorkflow)
+WORKFLOWS = (SessionWorkflow, TodoWorkflow, VerificationWorkflow, FixLoopWorkflow, NotificationWorkflow)
+VERSIONED = (SessionWorkflow, TodoWorkflow, PinnedVerificationWorkflow, FixLoopWorkflow, NotificationWorkflow)
 
 NOTICED = timedelta(seconds=2)
 """How long an activity that is to end does not know it: it hears that with a heartbeat."""
 
-QueueName = Literal["workflows", "workspace", "sandbox", "agents", "roles"]
+QueueName = Literal["workflows", "workspace", "sandbox", "agents", "roles", "notifications"]
 QUEUE_NAMES: tuple[QueueName, ...] = get_args(QueueName)
 OF_A_HOST: tuple[QueueName, ...] = ("workspace", "agents")
 
@@ -94,6 +104,7 @@ class Adapters:
     todos: TemporalTodos
     roles: ConfiguredRoles
     ledger: SqlLedger
+    notifier: ConfiguredNotifier
 
 
 def workflow_runner() -> WorkflowRunner:
@@ -134,6 +145,7 @@ def build_adapters(settings: Settings, client: Client) -> Adapters:
         todos=TemporalTodos(client, WORKFLOWS_QUEUE, attributes_of, title_of, turn_of),
         roles=ConfiguredRoles(settings, evidence),
         ledger=build_ledger(settings),
+        notifier=ConfiguredNotifier(settings.notifications, masker_of(settings)),
     )
 
 
@@ -161,6 +173,7 @@ async def work(
         stack.callback(adapters.sandbox.close)
         stack.callback(adapters.roles.close)
         stack.callback(adapters.ledger.close)
+        stack.callback(adapters.notifier.close)
         if alone:
             await _clear(adapters.sandbox)
             stack.push_async_callback(_clear, adapters.sandbox)
@@ -205,6 +218,7 @@ def _worker(
     drafts = DraftActivities(adapters.evidence)
     fixes = FixActivities(adapters.evidence, adapters.ledger, adapters.snapshots)
     todos = TodoActivities(adapters.evidence, adapters.todos)
+    notifications = NotificationActivities(adapters.notifier, adapters.evidence, adapters.notifier.threads)
     activities: dict[QueueName, list[Callable[..., Any]]] = {
         "workflows": [
             TrailActivities(adapters.trail).append,
@@ -225,6 +239,7 @@ def _worker(
         "sandbox": [sandbox.prepare, sandbox.setup, sandbox.release, checks.run, checks.run_on_base],
         "agents": [WorkActivities(adapters.workers, adapters.evidence).run],
         "roles": [RoleActivities(adapters.roles).run],
+        "notifications": [notifications.plan, notifications.send],
     }
     queue = {
         "workflows": WORKFLOWS_QUEUE,
@@ -232,6 +247,7 @@ def _worker(
         "sandbox": SANDBOX_QUEUE,
         "agents": agents_queue(host),
         "roles": ROLES_QUEUE,
+        "notifications": NOTIFICATIONS_QUEUE,
     }[name]
     return Worker(
         client,

@@ -18,6 +18,7 @@ from temporalio.service import RPCError
 
 from adapters.config.settings import Settings
 from adapters.masking.known import variables_with_secrets
+from domain.addresses import variables as notification_variables
 from domain.errors import Cause, Unavailable
 from domain.roles.models import key_variables
 from entrypoints import telemetry
@@ -40,8 +41,8 @@ async def ensure_up(
     """The host of this state directory, started if there is none, once a worker polls. Raises `Unavailable`.
 
     `secrets` are variables that its worker needs as they are here, as far as they are set here. `begun` is a host that
-    was started just now. Keys of models that are set here and that its worker has not at all it gets, too, unless it is
-    at work: another command may have started it from a shell without them.
+    was started just now. Keys of models and addresses of people that are set here and that its worker has not at all it
+    gets, too, unless it is at work: another command may have started it from a shell without them.
     """
     telemetry.require_extras(settings)
     files = Files(settings.state_dir)
@@ -75,8 +76,9 @@ def other_secrets(state: HostState, names: Sequence[str]) -> list[str]:
 
 
 def keys_lacking(state: HostState, settings: Settings) -> list[str]:
-    """Which keys of models, of those set here, the host's worker has not at all."""
-    here = [name for name in key_variables(settings.agents) if os.environ.get(name, "").strip()]
+    """Which keys of models and addresses of people, of those set here, the host's worker has not at all."""
+    named = (*key_variables(settings.agents), *notification_variables(settings.notifications))
+    here = [name for name in named if os.environ.get(name, "").strip()]
     there = _environment(state) if here else {}
     return [name for name in here if not there.get(name, "").strip()]
 

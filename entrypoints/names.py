@@ -12,9 +12,10 @@ ROUNDS = "ExecutionStatus = 'Running' AND WorkflowType = 'VerificationWorkflow'"
 """What does not like to be disturbed; sessions and todos go on with the next worker as if nothing had been."""
 
 AT_WORK = (
-    "ExecutionStatus = 'Running' AND (WorkflowType = 'VerificationWorkflow' OR CountersignSessionStatus = 'running')"
+    "ExecutionStatus = 'Running' AND (WorkflowType = 'VerificationWorkflow' OR WorkflowType = 'NotificationWorkflow'"
+    " OR CountersignSessionStatus = 'running')"
 )
-"""What a host stays for: rounds, and sessions that may go on by themselves.
+"""What a host stays for: rounds, sessions that may go on by themselves, people who are to be told or reminded yet.
 
 Sessions that are paused or over, and todos, keep no host: what they wait for is a person's command, which starts one.
 Their timers are kept by the server's file, and fire then if they are overdue.

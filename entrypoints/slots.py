@@ -23,6 +23,9 @@ WORKER_COMMANDS = 16
 ROLE_PASSES = 8
 """They wait for a model, mostly, but each keeps a packet, a conversation and perhaps a browser in memory."""
 
+MESSAGES = 32
+"""They wait for somebody else's server, which may hang; one address has a few of them at most (`adapters.notify`)."""
+
 POLLERS = PollerBehaviorAutoscaling(minimum=1, initial=2, maximum=10)
 """As many as the server says are of use: one while nothing goes on."""
 
@@ -38,7 +41,7 @@ class Slots(TypedDict):
 
 def slots(queue: str, parallelism: int) -> Slots:
     """Of one worker; on `sandbox` as many as containers may run at once."""
-    activities = {"sandbox": parallelism, "agents": WORKER_COMMANDS, "roles": ROLE_PASSES}
+    activities = {"sandbox": parallelism, "agents": WORKER_COMMANDS, "roles": ROLE_PASSES, "notifications": MESSAGES}
     return {
         "max_concurrent_workflow_tasks": WORKFLOW_TASKS,
         "max_concurrent_activities": activities.get(queue, SHORT_ACTIVITIES),

@@ -15,6 +15,7 @@ from workflows import attributes
 WORKFLOWS_QUEUE = "workflows"
 SANDBOX_QUEUE = "sandbox"
 ROLES_QUEUE = "roles"
+NOTIFICATIONS_QUEUE = "notifications"
 
 SESSION_ATTRIBUTE = SearchAttributeKey.for_keyword(attributes.SESSION)
 SESSION_STATUS_ATTRIBUTE = SearchAttributeKey.for_keyword(attributes.SESSION_STATUS)
@@ -94,6 +95,7 @@ class ActivityOptions(TypedDict, total=False):
 
     task_queue: str
     start_to_close_timeout: timedelta
+    schedule_to_close_timeout: timedelta
     schedule_to_start_timeout: timedelta
     heartbeat_timeout: timedelta
     retry_policy: RetryPolicy
@@ -164,6 +166,15 @@ TODOS: ActivityOptions = {
     "priority": _goes("answer"),
 }
 """For ever: a todo that was not started or not told would wait for nothing."""
+
+NOTIFY: ActivityOptions = {
+    "task_queue": NOTIFICATIONS_QUEUE,
+    "start_to_close_timeout": timedelta(minutes=1),
+    "schedule_to_close_timeout": timedelta(days=7),
+    "retry_policy": RetryPolicy(maximum_interval=timedelta(minutes=1)),
+    "priority": _goes("answer"),
+}
+"""After 1 s, 2 s, 4 s and so on up to a minute, for a week: whoever is away that long has other ways to hear of it."""
 
 PLAN: ActivityOptions = {
     **TODOS,

@@ -15,9 +15,10 @@ from adapters.config.explain import explain
 from adapters.config.problems import Place, shown_as
 from adapters.config.text_file import read_text_file
 from adapters.config.yaml_document import Document
+from domain.addresses import Notifications, without_meaning
 from domain.base import Part
 from domain.errors import Malformed, Problem
-from domain.fields import Seconds, Url, VariableName, not_yet, quoted, wrong
+from domain.fields import Seconds, Url, VariableName, quoted, wrong
 from domain.order import OverridePolicy, Verification
 from domain.policy_floor import PolicyFloor
 from domain.roles.agents import Agents
@@ -87,7 +88,6 @@ Parallelism = Annotated[int, Field(ge=1, le=1024)]
 Count = Annotated[int, Field(ge=1, le=2**53)]
 Grace = Annotated[float, Field(ge=0, le=86_400, description="seconds: a number, at least 0 and at most 86400")]
 Share = Annotated[float, Field(ge=0, le=1)]
-Later = Annotated[dict[str, Any], AfterValidator(not_yet)]
 
 
 class TemporalTable(Part):
@@ -190,7 +190,7 @@ class ProjectFile(Part):
     thresholds: ThresholdsTable = ThresholdsTable()
     agents: Agents = Agents()
     override_policy: OverridePolicy = OverridePolicy()
-    notifications: Later = {}
+    notifications: Notifications = Notifications()
     secrets: SecretsTable = SecretsTable()
     policy_floor: PolicyFloor = PolicyFloor()
 
@@ -207,6 +207,7 @@ class ProjectFile(Part):
             "github_url": self.network.github_url,
             "secrets": self.secrets.names,
             "agents": from_root(self.agents, root) if self.agents != Agents() else None,
+            "notifications": self.notifications if self.notifications != Notifications() else None,
             **{
                 name: value for table in (self.sandbox, self.limits, self.host, self.telemetry) for name, value in table
             },
@@ -234,8 +235,12 @@ def read_project(path: Path) -> tuple[ProjectFile, Document]:
     except ValidationError as error:
         problems = explain(error, ProjectFile, document)
         raise Malformed(sorted(problems, key=lambda problem: problem.line)) from error
-    if found := wrong_with(read.agents, SERVICE):
-        told = [document.problem(("agents", *place), what, f"expected {expected}") for place, what, expected in found]
+    found = [
+        *((("agents", *place), what, expected) for place, what, expected in wrong_with(read.agents, SERVICE)),
+        *((("notifications", *place), what, expected) for place, what, expected in without_meaning(read.notifications)),
+    ]
+    if found:
+        told = [document.problem(place, what, f"expected {expected}") for place, what, expected in found]
         raise Malformed(sorted(told, key=lambda problem: problem.line))
     return read, document
 

@@ -33,6 +33,8 @@ from adapters.config.project_file import (
     read_project_file,
 )
 from adapters.masking.strength import why_unfit
+from domain.addresses import Notifications
+from domain.addresses import variables as notification_variables
 from domain.base import sha256_hex
 from domain.errors import Malformed, Problem
 from domain.fields import Seconds, VariableName, quoted, wrong
@@ -63,9 +65,11 @@ AUTHORITY_TABLES = (
     ("thresholds",),
     ("override_policy",),
     ("agents",),
+    ("notifications",),
     ("policy_floor", "checks"),
 )
-"""What of the project file stands in every order. The rest of the floor only asks for more, whoever wrote it."""
+"""What of the project file stands in every order, or says who hears of it. The rest of the floor only asks for more,
+whoever wrote it."""
 
 MIN_PARALLELISM = 4
 MIB = 1024 * 1024
@@ -120,6 +124,7 @@ BuildId = Annotated[
 ]
 ModelName = Annotated[ModelId, Field(description=EXPECTED)]
 AgentsTable = Annotated[Agents, NoDecode, Field(description="[agents] in countersign.toml, or COUNTERSIGN_MODEL")]
+NotificationsTable = Annotated[Notifications, NoDecode, Field(description="[notifications] in countersign.toml")]
 Folder = Annotated[Path, Field(description="a path"), AfterValidator(_absolute)]
 
 
@@ -182,6 +187,7 @@ class Settings(BaseSettings):
     secrets: Variables = ()
     model: ModelName | None = None
     agents: AgentsTable = Agents()
+    notifications: NotificationsTable = Notifications()
     max_files: Count = 100_000
     max_file_bytes: Count = 256 * MIB
     max_total_bytes: Count = 1024 * MIB
@@ -233,6 +239,7 @@ def load_settings(start: Path | None = None) -> Settings:
                 *settings.secrets,
                 *(_variables("github_token") if settings.github_token else ()),
                 *key_variables(settings.agents),
+                *notification_variables(settings.notifications),
             )
         )
         if (what := why_unfit(name, os.environ.get(name, "")))

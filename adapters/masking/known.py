@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from adapters.masking.masker import Masker
 from adapters.masking.strength import why_unfit
+from domain.addresses import variables as notification_variables
 from domain.roles.models import key_variables
 
 if TYPE_CHECKING:  # what only prints must not load the settings
@@ -40,13 +41,16 @@ def masker_of(settings: Settings) -> Masker:
 
 def secrets_of(settings: Settings) -> dict[str, bytes]:
     """The values that the settings name, by what they are called. A variable that is not set has none."""
-    found = values_of((*settings.secrets, *GITHUB_TOKENS, *TEMPORAL_KEYS, *key_variables(settings.agents)))
+    told = notification_variables(settings.notifications)
+    found = values_of((*settings.secrets, *GITHUB_TOKENS, *TEMPORAL_KEYS, *key_variables(settings.agents), *told))
     if settings.github_token is not None and not found.keys() & set(GITHUB_TOKENS):
         found["GITHUB_TOKEN"] = settings.github_token.get_secret_value().encode()
     if settings.evidence_url is not None:
         found |= values_of(AWS_KEYS)
     for field, name in URLS.items():
         found |= _passwords(name, getattr(settings, field))
+    for name in told:
+        found |= _passwords(f"{name}_PASSWORD", os.environ.get(name))
     return found
 
 

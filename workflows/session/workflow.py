@@ -20,14 +20,17 @@ with workflow.unsafe.imports_passed_through():
     from domain import sessions
     from domain.events import Actor
     from domain.life import PlanInput, SessionInput
+    from domain.notifications import NotificationInput, session_over
     from domain.requests import Answer, Create, Drive, Pause, Refusal, Replace, Request, Resume, Stop
     from domain.session import Entry, Session, TodoReport
     from domain.sessions import RETIRES_AFTER, SessionOutcome, SessionStep
     from domain.signals import said_of, speaker_of
     from domain.standing import ENDED, holding
+    from domain.status import LIVE, SessionStatus
     from workflows import options
     from workflows.session.commands import Commands, plan
     from workflows.session.keeper import AGAIN_SECONDS, Keeper
+    from workflows.telling import start_telling
 
 NEVER = Refusal(
     code="replace_forbidden",
@@ -139,6 +142,16 @@ class SessionWorkflow:
             if left > 0:
                 await workflow.sleep(left, summary="the session's time")
             await self._keeper.happen(sessions.timed_out)
+            await self._tell_once()
+
+    async def _tell_once(self) -> None:
+        """That its time is over, for all its todos, which then say nothing of that. It is over once."""
+        session = self._keeper.session
+        unfinished = sum(entry.status in LIVE for entry in session.todos.values())
+        if session.status is SessionStatus.TIMED_OUT and unfinished:
+            notice = session_over(session.id, unfinished, workflow.now())
+            told = NotificationInput(workflow_id=f"notification/{session.id}", store=session.store, notice=notice)
+            await start_telling(told)
 
     async def _retire(self) -> None:
         """Let everybody go when nothing has happened for long after the end."""

@@ -18,6 +18,7 @@ with workflow.unsafe.imports_passed_through():
     from domain.todo import Todo
     from workflows import options
     from workflows.todo.board import Board
+    from workflows.todo.notifying import Notifying
     from workflows.todo.reports import Reports
     from workflows.trail import Writer
 
@@ -34,6 +35,7 @@ class Keeper:
         self._trail = Writer(todo.workflow_id, todo.session, todo.id, todo.store, request.ordinal)
         self._reports = Reports(todo)
         self._board = Board()
+        self.notifying = Notifying(todo)
         self._created = request.created
         self._reason = request.reason
         self.lock = asyncio.Lock()
@@ -47,11 +49,11 @@ class Keeper:
     @property
     def idle(self) -> bool:
         """Whether nobody changes it and everything was said."""
-        return self._created and not self.lock.locked() and self._reports.idle
+        return self._created and not self.lock.locked() and self._reports.idle and self.notifying.idle
 
     def carried(self, answers: dict[str, str]) -> TodoInput:
         """What the next run begins with."""
-        todo = self._todo.model_copy(update={"reports": self._reports.number})
+        todo = self._todo.model_copy(update={"reports": self._reports.number, "notifications": self.notifying.number})
         return TodoInput(todo=todo, created=True, answers=answers, ordinal=self._trail.ordinal)
 
     async def begin(self) -> None:
@@ -79,7 +81,8 @@ class Keeper:
         about = step.todo.attempt if attempt is None else attempt
         for event in step.events:
             ref = await self._trail.write(event, about, ref.event_id if ref else "")
-        self._todo = step.todo
+        before, self._todo = self._todo, step.todo
+        self.notifying.saw(before, step.todo, step.events, self._trail.recorded_at or workflow.now())
         self.tell()
         self._board.show(self._todo)
         return ref

@@ -60,7 +60,7 @@ class TodoWorkflow:
     async def run(self, _request: TodoInput) -> Todo:
         """Bring the world in line with it until its session has retired; no run ends with a round or fix loop open."""
         await self._keeper.begin()
-        parts = (self._keeper, self._rounds, self._repairs, self._timers, self._drives)
+        parts = (self._keeper, self._keeper.notifying, self._rounds, self._repairs, self._timers, self._drives)
         minding = [asyncio.create_task(part.mind()) for part in parts]
         over = asyncio.create_task(workflow.wait_condition(self._is_over))
         done = await self._first_of(over, *minding)
