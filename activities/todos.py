@@ -167,5 +167,6 @@ def _todo(request: StartTodosInput, one: PlannedTodo) -> TodoInput:
             clock=Clock(limit=one.order.safeguards.todo_timeout),
             gate=request.gates.get(one.order.id, Gate()),
             worker=one.order.worker,
+            signers=request.signers,
         ),
     )

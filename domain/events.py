@@ -162,9 +162,14 @@ class TrailFault(Message):
 
 
 class TrailCheck(Message):
-    """What `log verify` came to. `unproven`: sessions whose end no head outside the database confirms."""
+    """What `log verify` came to. `unproven`: sessions whose end no head outside the database confirms.
+
+    `signatures` were checked again, `unchecked` could not be.
+    """
 
     rows: int
     sessions: int
     faults: tuple[TrailFault, ...] = ()
     unproven: tuple[str, ...] = ()
+    signatures: int = 0
+    unchecked: int = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -32,6 +33,7 @@ from domain.roles.passes import PassInput
 from domain.roles.results import PassResult
 from domain.roles.spending import CapRefusal, CapsInMicros, Reservation, Settled, Spent
 from domain.scrutiny import ControlSeen, Counts, Expectation
+from domain.signatures import SignatureCheck, Signed, Signers
 from domain.todo import Gate
 
 EVERYTHING = RowFilter()
@@ -364,5 +366,16 @@ class Notifier(Protocol):
 
         Raises `Unavailable`: service_unavailable where it was not taken, in less than a minute; not_allowed where there
         is no such address any more.
+        """
+        ...
+
+
+class Signatures(Protocol):
+    """Says whose a signature is. Raises `Unavailable` (system_error, service_unavailable) when it cannot tell."""
+
+    def check(self, signed: Signed, signers: Signers, at: datetime, claimed: str = "") -> SignatureCheck:
+        """Whose it is, of those who may sign by `signers`, at that time; `claimed` as in `SignatureInput`.
+
+        Who may sign no more by what is configured now is refused, too.
         """
         ...

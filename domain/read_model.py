@@ -279,7 +279,7 @@ def _todo_change(entry: TrailEntry) -> Change | None:
     fields = _TODO_FIELDS.get(entry.action, {})
     values |= {field: entry.payload[name] for name, field in fields.items() if name in entry.payload}
     if not managed:
-        values |= _trigger(entry) | ({"attempt": entry.attempt} if entry.attempt else {}) | _waiting(entry)
+        values |= _trigger(entry) | _attempt(entry) | _waiting(entry)
         values |= {name: value for name, value in entry.after.items() if name in _SHOWN}
     for name in _FREE_TEXT & values.keys():  # a database may not hold a NUL, and whoever wrote the text may have
         values[name] = str(values[name]).replace("\0", "\N{REPLACEMENT CHARACTER}")
@@ -287,6 +287,12 @@ def _todo_change(entry: TrailEntry) -> Change | None:
         values["title"] = title_of(str(values["content"]))
     initial: dict[str, JsonValue | datetime] = {"created_at": entry.timestamp, "created_by": str(entry.actor)}
     return Change(table="todos", key=(entry.session, entry.todo_id), initial=initial, values=values)
+
+
+def _attempt(entry: TrailEntry) -> dict[str, JsonValue | datetime]:
+    """A round that ended too late is none that the todo is at."""
+    late = entry.action == "round_ignored"
+    return {"attempt": entry.attempt} if entry.attempt and not late else {}
 
 
 def _trigger(entry: TrailEntry) -> dict[str, JsonValue | datetime]:

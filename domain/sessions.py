@@ -20,6 +20,7 @@ from domain.new_todos import closed, unfit
 from domain.requests import Drive, Pause, Refusal, Request, Resume, Stop
 from domain.session import Entry, Session, TodoReport
 from domain.session_versions import changed, moved_to, shown, stale, stale_parent
+from domain.signatures import Signers
 from domain.standing import ENDED, Standing, gate_of, open_children, standing_after, standing_of, waits_for
 from domain.status import LIVE, SessionStatus, TodoStatus
 from domain.turns import trees_about, turns
@@ -60,8 +61,13 @@ SessionOutcome = SessionStep | Refusal
 R = TypeVar("R", bound=Request)
 
 
-def opened(session: Session, actor: Actor, entries: tuple[Entry, ...], now: datetime) -> SessionOutcome:
-    """A session begins, with its first todos. They are owed no word: their first gates come with their start."""
+def opened(
+    session: Session, actor: Actor, entries: tuple[Entry, ...], now: datetime, signers: Signers | None = None
+) -> SessionOutcome:
+    """A session begins, with its first todos. They are owed no word: their first gates come with their start.
+
+    `signers`, those of the session's blob, are in its first row: what they sign can be checked again from the rows.
+    """
     refusal = unfit(session, actor, entries)
     if refusal:
         return refusal
@@ -74,6 +80,8 @@ def opened(session: Session, actor: Actor, entries: tuple[Entry, ...], now: date
         }
     )
     payload: dict[str, JsonValue] = {"todos": len(entries), "timeout": session.timeout, "order": session.order}
+    if signers is not None:
+        payload |= {"signers": signers.model_dump(mode="json"), "signers_digest": session.signers}
     event = Event(action="session_created", actor=actor, after=shown(begun), payload=payload)
     return SessionStep(session=begun, events=(event,))
 

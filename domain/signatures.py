@@ -64,13 +64,22 @@ class Signers(Message):
     roles: dict[str, PersonRole] = {}
     acts: dict[str, PersonRole] = {}
 
+    @property
+    def blob(self) -> bytes:
+        """As it is stored, and its digest made of."""
+        return canonical_json(self.model_dump(mode="json"))
+
 
 class SignatureInput(Message):
-    """A signature to be looked at: `signers` names the blob of the session's `Signers`; `at`: when it was given in."""
+    """A signature to be looked at: `signers` names the blob of the session's `Signers`; `at`: when it was given in.
+
+    `claimed`: whose it is said to be, empty where nobody says: of several principals of one key, that one is meant.
+    """
 
     signed: Signed
     signers: str
     at: datetime
+    claimed: str = ""
 
 
 class SignatureCheck(Message):
@@ -78,7 +87,8 @@ class SignatureCheck(Message):
 
     `code` says why it is none, empty where it is one: `bad_signature` (not of this text, not of this namespace, no
     signature at all), `unknown_signer` (a key that the session's signers do not have, or not now), `signer_removed`
-    (the configuration has it no more). `reason` in words.
+    (the configuration has it no more), `signature_mismatch` (what was signed cannot stand in the trail as it is).
+    `reason` in words.
     """
 
     code: str = ""

@@ -6,11 +6,13 @@ Source: DESIGN 3 and 5, issue "Human authority"; `adapters/signatures` says whos
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from domain.lifecycle import Command
-from domain.requests import HumanRequest
-from domain.signatures import PersonRole, Statement
+from domain.events import Actor
+from domain.lifecycle import PARTIES, Command
+from domain.requests import HumanRequest, Refusal
+from domain.signatures import MOST_SIGNED, PersonRole, SignatureCheck, SignatureRecord, Signed, Statement
+from domain.todo import Todo
 
 UNSIGNED = frozenset({Command.NOTE})
 """Acts of people that need no signature even where signatures are required: they change nothing."""
@@ -29,6 +31,13 @@ LEAST_ROLE: dict[Command, PersonRole] = {
 """Who may ask for what, once they have signed; a session's `Signers.acts` may have it otherwise. Owners may all."""
 
 _NOT_SAID = {"actor", "session", "tool_call_id", "reason", "expected_version", "snapshot", "dry_run", "signed"}
+
+
+LONGEST = timedelta(days=7)
+"""How far ahead a signature may be good: as long its nonce is kept."""
+
+LONGEST_NONCE = 200
+"""Characters."""
 
 
 @dataclass(frozen=True)
@@ -56,3 +65,151 @@ def statement_of(action: Command, about: About, request: HumanRequest, nonce: st
         reason=request.reason,
         details=request.model_dump(mode="json", exclude=_NOT_SAID),
     )
+
+
+@dataclass(frozen=True)
+class Permit:
+    """What an act may be done as. `record` and `expiry` are of the signature, None where there is none."""
+
+    actor: Actor
+    record: SignatureRecord | None = None
+    nonce: str = ""
+    expiry: datetime | None = None
+
+
+def about_of(todo: Todo) -> About:
+    """What an act on the todo is about now."""
+    snapshot = todo.admitted.frozen.head if todo.admitted else ""
+    return About(todo.session, todo.id, todo.attempt, snapshot, todo.order_digest)
+
+
+def looked_at(todo: Todo, request: HumanRequest) -> bool:
+    """Whether the request has a signature of which it has to be known whose it is.
+
+    Whatever the order says of signatures now: that may be another thing by the time that it is judged.
+    """
+    return request.signed is not None and bool(todo.signers) and _of_a_person(request)
+
+
+def judge(
+    todo: Todo, command: Command, request: HumanRequest, check: SignatureCheck | None, now: datetime
+) -> Permit | Refusal:
+    """Who asks, as far as that is known, or why they may not. `check`: what came of looking at the signature.
+
+    Who is no person may not do any of it, signed or not: that is the table's to say (`lifecycle`).
+    """
+    if not _of_a_person(request):
+        return Permit(request.actor)
+    policy = todo.order.override_policy.signatures
+    if request.signed is None:
+        if policy == "required" and command not in UNSIGNED:
+            return _unsigned(todo, command)
+        return Permit(Actor(role="unattributed", identity=request.actor.identity))
+    if policy == "off":
+        return _refusal("signatures_off", "the order's override_policy takes no signatures", "ask for it unsigned")
+    if not todo.signers:
+        return _refusal("no_signers", "nobody can sign in this session: it was created without signers", _NEW_SESSION)
+    if check is None:
+        raise ValueError("nobody has looked at the signature")  # a defect: `looked_at` says when to
+    if check.code:
+        return _refusal(check.code, check.reason, "sign it with a key that the session's signers have")
+    statement = read(request.signed)
+    if isinstance(statement, Refusal):
+        return statement
+    return _judged(todo, command, request, statement, check, now)
+
+
+def read(signed: Signed) -> Statement | Refusal:
+    """What was signed, if it is a statement, and written in the one way that there is to write it."""
+    try:
+        statement = Statement.model_validate_json(signed.statement[: MOST_SIGNED + 1])
+        written = statement.text
+    except ValueError:  # also of text that is no UTF-8, and of integers that are too long to be written
+        return _mismatch("what was signed is no statement")
+    if written != signed.statement:
+        return _mismatch("what was signed is not written as statements are, in canonical JSON")
+    if statement.expiry.tzinfo is None:
+        return _mismatch("its expiry has no time zone")
+    return statement
+
+
+def misfits(statement: Statement, expected: Statement, fields: tuple[str, ...]) -> str:
+    """The names of `fields` in which the two differ, with commas between them."""
+    return ", ".join(name for name in fields if getattr(statement, name) != getattr(expected, name))
+
+
+_OF_THE_REQUEST = ("action", "session", "todo", "reason", "details")
+_OF_THE_TODO = ("attempt", "snapshot", "order")
+_NEW_SESSION = "ask for it unsigned, or create the session anew once [signers] are configured"
+
+
+def _judged(
+    todo: Todo, command: Command, request: HumanRequest, said: Statement, check: SignatureCheck, now: datetime
+) -> Permit | Refusal:
+    """A statement that is `check.signer`'s, held against what is asked and where the todo stands."""
+    assert request.signed is not None, "it was read"
+    expected = statement_of(command, about_of(todo), request, said.nonce, said.expiry)
+    if wrong := misfits(said, expected, _OF_THE_REQUEST):
+        return _mismatch(f"it was signed with another {wrong}")
+    if request.actor.role == "human" and request.actor.identity not in ("", check.signer):
+        return _mismatch(f"{check.signer} has signed it, and {request.actor.identity} asks")
+    if not said.nonce or len(said.nonce) > LONGEST_NONCE:
+        return _mismatch(f"its nonce has {len(said.nonce)} characters, from 1 to {LONGEST_NONCE} are taken")
+    if said.expiry - now > LONGEST:
+        return _mismatch(f"it would be good until {said.expiry.isoformat()}, more than {LONGEST.days} days from now")
+    if said.expiry <= now:
+        return _refusal("signature_expired", f"it was good until {said.expiry.isoformat()}", _AGAIN)
+    if said.nonce in todo.nonces:
+        return _refusal("nonce_spent", "this signature was used before", _AGAIN)
+    if wrong := misfits(said, expected, _OF_THE_TODO):
+        return _refusal("stale_signature", f"since it was signed the todo has another {wrong}", _AGAIN)
+    least = check.acts.get(command.value, LEAST_ROLE[command])
+    if least == "owner" and check.role != "owner":
+        reason = f"{command} is for owners, and {check.signer} is a {check.role}"
+        return _refusal("role_required", reason, "have an owner sign it")
+    record = SignatureRecord(
+        statement=request.signed.statement,
+        signature=request.signed.signature,
+        signer=check.signer,
+        fingerprint=check.fingerprint,
+    )
+    return Permit(Actor(role="human", identity=check.signer), record, said.nonce, said.expiry)
+
+
+_AGAIN = "look at the todo as it is now, and sign it again"
+
+
+def spent(todo: Todo, permit: Permit, now: datetime) -> Todo:
+    """The todo once an act was done with the permit: its nonce is used up, and those that have expired are forgotten.
+
+    An expired signature is refused for that, whatever its nonce.
+    """
+    if permit.expiry is None:
+        return todo
+    kept = {nonce: expiry for nonce, expiry in todo.nonces.items() if expiry > now}
+    return todo.model_copy(update={"nonces": {**kept, permit.nonce: permit.expiry}})
+
+
+def _of_a_person(request: HumanRequest) -> bool:
+    return PARTIES[request.actor.role] == "human"
+
+
+def _unsigned(todo: Todo, command: Command) -> Refusal:
+    reason = f"the order's override_policy takes {command} only signed, and it is not"
+    if todo.signers:
+        return _refusal(
+            "signature_required", reason, "sign it: --key FILE, or --print-statement and ssh-keygen -Y sign"
+        )
+    return _refusal(
+        "signature_required",
+        f"{reason}; nobody can sign in this session",
+        "configure [signers], then create the session anew",
+    )
+
+
+def _mismatch(reason: str) -> Refusal:
+    return _refusal("signature_mismatch", reason, "sign what is asked for, and ask for what was signed")
+
+
+def _refusal(code: str, reason: str, next_step: str) -> Refusal:
+    return Refusal(code=code, reason=reason, next_step=next_step)

@@ -27,6 +27,7 @@ from activities.notifications import NotificationActivities
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
+from activities.signatures import SignatureActivities
 from activities.snapshot import SnapshotActivities
 from activities.todos import TodoActivities
 from activities.trail import TrailActivities
@@ -34,11 +35,13 @@ from activities.work import WorkActivities
 from adapters.checkers.registry import checkers
 from adapters.checkers.remote import Access
 from adapters.config.settings import Settings
+from adapters.config.signers import load_signers
 from adapters.ledger import SqlLedger
 from adapters.masking.known import masker_of
-from adapters.masking.stores import MaskedChecker, MaskedTrail
+from adapters.masking.stores import MaskedChecker, MaskedSignatures, MaskedTrail
 from adapters.notify.notifier import ConfiguredNotifier
 from adapters.sandbox import DockerSandbox
+from adapters.signatures import SshSignatures
 from adapters.snapshot.found import SnapshotLimits
 from adapters.snapshot.snapshots import FileSnapshots
 from adapters.todos.temporal import TemporalTodos
@@ -219,6 +222,7 @@ def _worker(
     fixes = FixActivities(adapters.evidence, adapters.ledger, adapters.snapshots)
     todos = TodoActivities(adapters.evidence, adapters.todos)
     notifications = NotificationActivities(adapters.notifier, adapters.evidence, adapters.notifier.threads)
+    signatures = MaskedSignatures(SshSignatures(partial(load_signers, settings)), masker)
     activities: dict[QueueName, list[Callable[..., Any]]] = {
         "workflows": [
             TrailActivities(adapters.trail).append,
@@ -229,6 +233,7 @@ def _worker(
             drafts.keep,
             fixes.spent,
             fixes.file,
+            SignatureActivities(adapters.evidence, signatures).check,
             todos.plan,
             todos.start,
             todos.tell,

@@ -14,6 +14,7 @@ from adapters.config.defaults import load_policy
 from adapters.config.session_file import LoadedSession
 from adapters.config.session_todos import Joining
 from adapters.config.settings import Settings, refuse_authority_within
+from adapters.config.signers import load_signers
 from adapters.config.todo_file import plan_for_person
 from domain.events import Actor
 from domain.life import PlannedTodo, SessionInput
@@ -29,8 +30,14 @@ from entrypoints.names import host_id
 from entrypoints.rounds import variables_of
 
 
-def new_session(loaded: LoadedSession, store: EvidenceStore, store_id: str, actor: Actor) -> SessionInput:
-    """The session of a file as its workflow is started with it; what is large is stored. Raises `Unavailable`."""
+def new_session(
+    loaded: LoadedSession, store: EvidenceStore, store_id: str, actor: Actor, settings: Settings
+) -> SessionInput:
+    """The session of a file as its workflow is started with it; what is large is stored.
+
+    Who may sign by `settings` now may in this session, whoever is added later. Raises `Unavailable`, `Malformed`.
+    """
+    signers = load_signers(settings)
     now = datetime.now(UTC)
     opened = Session(
         id=loaded.id,
@@ -41,9 +48,10 @@ def new_session(loaded: LoadedSession, store: EvidenceStore, store_id: str, acto
         created_at=now,
         deadline=now + timedelta(seconds=loaded.session_timeout),
         timeout=loaded.session_timeout,
+        signers=store.put(signers.blob) if signers else "",
     )
     ids = tuple(todo.order.id for todo in loaded.todos)
-    return SessionInput(session=opened, plan=stored(store, loaded.todos), ids=ids, actor=actor)
+    return SessionInput(session=opened, plan=stored(store, loaded.todos), ids=ids, actor=actor, signers=signers)
 
 
 async def template_of(lives: Lives, store: EvidenceStore, session: Session, parent: str) -> Template | None:

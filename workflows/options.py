@@ -193,6 +193,15 @@ ADMIT: ActivityOptions = {
 }
 """Half a minute: a worker waits for the answer, and can ask again."""
 
+SIGNATURE: ActivityOptions = {
+    "task_queue": WORKFLOWS_QUEUE,
+    "start_to_close_timeout": timedelta(minutes=5),
+    "heartbeat_timeout": HEARTBEAT,
+    "retry_policy": RetryPolicy(maximum_interval=timedelta(seconds=5), maximum_attempts=10),
+    "priority": _goes("answer"),
+}
+"""Half a minute: a person waits for the answer, and can ask again. The key of a signature is looked at in moments."""
+
 WORK_MARGIN_SECONDS = 120.0
 """Ending a worker command's processes, and storing what it printed, on top of its limit."""
 

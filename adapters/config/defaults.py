@@ -26,14 +26,19 @@ class ProjectPolicy:
 
 NO_POLICY = ProjectPolicy()
 
+_BUILT_IN = Document({}, {}, {}, "built in")
+_SIGNED = layer_of(_BUILT_IN, {"signatures": "required"}, ("override_policy",), ("override_policy",))
+"""Where people can sign, they have to, unless somebody says otherwise: the weakest layer of all."""
+
 
 def load_policy(settings: Settings) -> ProjectPolicy:
     """What the project file of `settings` asks of orders; nothing where there is none. Raises `Malformed`."""
     file = settings.project / PROJECT_FILE
+    signed = (_SIGNED,) if settings.signers_file is not None else ()
     if not file.exists():
-        return NO_POLICY
+        return ProjectPolicy(signed) if signed else NO_POLICY
     said, document = read_project(file)
-    return ProjectPolicy((*_floor(said.policy_floor, document), *_defaults(document)), said.policy_floor)
+    return ProjectPolicy((*signed, *_floor(said.policy_floor, document), *_defaults(document)), said.policy_floor)
 
 
 def _floor(floor: PolicyFloor, document: Document) -> Iterator[Layer]:

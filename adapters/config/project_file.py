@@ -22,6 +22,7 @@ from domain.fields import Seconds, Url, VariableName, quoted, wrong
 from domain.order import OverridePolicy, Verification
 from domain.policy_floor import PolicyFloor
 from domain.roles.agents import Agents
+from domain.signatures import PersonRole
 
 PROJECT_FILE = "countersign.toml"
 _TABLE = re.compile(r"\s*\[+\s*([^\[\]]+?)\s*\]+\s*(?:#.*)?")
@@ -159,6 +160,17 @@ class SecretsTable(Part):
     names: list[VariableName] | None = None
 
 
+class SignersTable(Part):
+    """Who may sign what people ask for: an OpenSSH allowed signers file, relative to the project.
+
+    `roles` of principals, who are reviewers otherwise; `acts`: the least role for each, where another than the usual.
+    """
+
+    file: FolderText | None = None
+    roles: dict[str, PersonRole] = {}
+    acts: dict[str, PersonRole] = {}
+
+
 class ThresholdsTable(Part):
     """Numbers of every order that says none: of its verification, and of its safeguards (timeouts in seconds)."""
 
@@ -192,6 +204,7 @@ class ProjectFile(Part):
     override_policy: OverridePolicy = OverridePolicy()
     notifications: Notifications = Notifications()
     secrets: SecretsTable = SecretsTable()
+    signers: SignersTable = SignersTable()
     policy_floor: PolicyFloor = PolicyFloor()
 
     def as_settings(self, root: Path) -> dict[str, Any]:
@@ -203,6 +216,7 @@ class ProjectFile(Part):
             "database_url": self.database.url,
             "evidence_dir": root / self.evidence.dir if self.evidence.dir else None,
             "evidence_url": self.evidence.url,
+            "signers_file": root / self.signers.file if self.signers.file else None,
             "api_allow": self.network.allow,
             "github_url": self.network.github_url,
             "secrets": self.secrets.names,

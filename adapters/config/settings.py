@@ -66,10 +66,13 @@ AUTHORITY_TABLES = (
     ("override_policy",),
     ("agents",),
     ("notifications",),
+    ("signers",),
     ("policy_floor", "checks"),
 )
-"""What of the project file stands in every order, or says who hears of it. The rest of the floor only asks for more,
-whoever wrote it."""
+"""What of the project file stands in every order, or says who people are and who hears of it.
+
+The rest of the floor only asks for more, whoever wrote it.
+"""
 
 MIN_PARALLELISM = 4
 MIB = 1024 * 1024
@@ -174,6 +177,7 @@ class Settings(BaseSettings):
     database_owner_url: DatabaseUrl | None = Field(default=None, repr=False)
     evidence_dir: Folder = Field(default_factory=lambda settings: settings["state_dir"] / "evidence")
     evidence_url: EvidenceUrl | None = None
+    signers_file: Folder | None = None
     docker_host: Text | None = Field(
         default=None, validation_alias=AliasChoices("COUNTERSIGN_DOCKER_HOST", "DOCKER_HOST")
     )
@@ -264,15 +268,18 @@ def refuse_authority_within(settings: Settings, workspace: Path) -> None:
     """Refuse a project file that the worker of `workspace` could have written, where it says who decides or on what.
 
     A server, an engine or a database of the worker's own would give any verdict (DESIGN 1.4), and so would the
-    file of a scripted auditor. Raises `Malformed`.
+    file of a scripted auditor, or one of people who may sign. Raises `Malformed`.
     """
-    scripts = [
+    written_by_it = [
         _problem("agents", f"{quoted(model)} is a file that the worker can write", "expected one outside the workspace")
         for model in chosen(settings.agents)
         if (script := script_of(model)) and _is_within(Path(script), workspace)
     ]
-    if scripts:
-        raise Malformed(scripts)
+    if settings.signers_file is not None and _is_within(settings.signers_file, workspace):
+        what = f"{quoted(str(settings.signers_file))} is a file that the worker can write"
+        written_by_it.append(_problem("signers.file", what, "expected one outside the workspace"))
+    if written_by_it:
+        raise Malformed(written_by_it)
     file = settings.project / PROJECT_FILE
     if not settings.project.is_relative_to(workspace) or not file.exists():
         return

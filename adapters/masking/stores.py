@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -11,8 +12,9 @@ from pydantic import JsonValue
 from adapters.masking.masker import Masker
 from domain.checks import Item
 from domain.events import RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
-from domain.ports import EVERYTHING, Bulk, CheckContext, Checker, EvidenceStore, Finding, Trail
+from domain.ports import EVERYTHING, Bulk, CheckContext, Checker, EvidenceStore, Finding, Signatures, Trail
 from domain.read_model import TABLES, Difference, State, Table
+from domain.signatures import SignatureCheck, Signed, Signers
 
 PROSE = ("before", "after", "payload")
 """What of an event may have any text in it; the rest are ids, which an order with a secret in them never gets."""
@@ -142,3 +144,20 @@ class MaskedChecker:
         before = finding.model_dump(mode="json")
         after = self._masker.value(before)
         return finding if after == before else Finding.model_validate(after, strict=False)
+
+
+class MaskedSignatures:
+    """`domain.ports.Signatures` that takes none which the trail would mask: there it could not be checked again."""
+
+    def __init__(self, signatures: Signatures, masker: Masker) -> None:
+        self._signatures = signatures
+        self._masker = masker
+
+    def check(self, signed: Signed, signers: Signers, at: datetime, claimed: str = "") -> SignatureCheck:
+        """See `domain.ports.Signatures`."""
+        found = self._signatures.check(signed, signers, at, claimed)
+        said: JsonValue = [signed.statement, signed.signature, found.signer]
+        if found.code or self._masker.value(said) == said:
+            return found
+        what = "what was signed holds a secret of the configuration, which the trail masks: sign it without"
+        return found.model_copy(update={"code": "signature_mismatch", "reason": what})

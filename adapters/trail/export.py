@@ -25,7 +25,7 @@ from pydantic import NonNegativeInt, PositiveInt, ValidationError
 from adapters.trail import chain, proof
 from adapters.trail.recorded import Recorded
 from domain.base import Message
-from domain.errors import Malformed, Problem
+from domain.errors import Cause, Malformed, Problem, Unavailable
 from domain.events import TrailCheck, TrailFault, TrailRow
 
 FORMAT: Final = "countersign-trail"
@@ -108,6 +108,23 @@ def check_export(file: Path, heads: Path | None = None) -> TrailCheck:
         if heads is not None:
             recorded.read(heads)
         return _Check(header, lines, recorded).run()
+
+
+def signed_rows(file: Path) -> Iterator[dict[str, Any]]:
+    """The rows that say who may sign, or have a signature, as far as they are rows. Raises `Unavailable`."""
+    try:
+        with file.open("rb") as lines:
+            lines.readline()
+            for line in lines:
+                row = _parsed(line) if b'"signature":' in line or b'"session_created"' in line else None
+                if row is not None:
+                    yield row
+    except OSError as error:
+        raise Unavailable(
+            Cause.STORE_UNAVAILABLE,
+            f"{file} cannot be read: {error.strerror}",
+            "see that the file is there and may be read, then run it again",
+        ) from error
 
 
 def read_header(file: Path, line: bytes) -> Header:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sys
 from dataclasses import asdict
@@ -10,8 +11,11 @@ from typing import Annotated
 
 import typer
 
+from adapters.config.signers import load_signers
+from adapters.signatures.allowed import lines_of
+from adapters.signatures.keygen import keygen
 from adapters.trail.database import parsed, place_of
-from domain.errors import Unavailable
+from domain.errors import Malformed, Unavailable
 from entrypoints.agents import build_workers
 from entrypoints.cli import common
 from entrypoints.cli.doctor_models import models, web
@@ -29,6 +33,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Machine-readabl
     Example: countersign doctor
     """
     findings = [_python(), _state_dir(), _database(), _evidence(), _temporal(), *_sandbox(), _images(), _workers()]
+    findings += [*_signers()]
     findings += [*models(common.settings()), *web(common.settings())]
     if as_json:
         common.emit_json([asdict(finding) for finding in findings])
@@ -97,6 +102,22 @@ def _workers() -> Finding:
     """No precondition of a verdict: whoever wrote the work, it is judged the same."""
     why = build_workers(common.settings(), common.open_evidence()).why_not_confined()
     return Finding("worker commands", True, f"not confined: {why}" if why else "confined by namespaces")
+
+
+def _signers() -> list[Finding]:
+    """Who may sign, where that is configured, and what signatures are looked at with."""
+    try:
+        signers = load_signers(common.settings())
+        if signers is None:
+            return []
+        keygen("-Y", "find-principals", "-s", os.devnull, "-f", os.devnull)
+    except Malformed as error:
+        return [Finding("signers", False, str(error.problems[0]), "mend it: until then nobody's signature is taken")]
+    except Unavailable as error:
+        return [Finding("signers", False, error.reason, error.next_step)]
+    names = {name for line in lines_of(signers.allowed)[0] for name in line.principals}
+    owners = sorted(name for name, role in signers.roles.items() if role == "owner")
+    return [Finding("signers", True, f"{', '.join(sorted(names))}; owners: {', '.join(owners) or 'none'}")]
 
 
 def _images() -> Finding:

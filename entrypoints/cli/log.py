@@ -13,6 +13,7 @@ from domain.read_model import Difference
 from entrypoints.cli import common
 from entrypoints.cli.log_export import check_file, export
 from entrypoints.cli.log_show import show
+from entrypoints.cli.log_signatures import with_signatures
 
 EXIT_FAULTS = 1
 
@@ -42,6 +43,7 @@ def verify(
 ) -> None:
     """Check that no row was changed, removed or added behind Countersign's back; exit code 1 if one was.
 
+    Signatures are checked again, with ssh-keygen; without it they are unproven: exit code 3.
     An EXPORT is checked offline, by nothing but the file. "tail unproven" is no fault: no head outside the database
     (or the EXPORT) confirms the last rows of that session.
 
@@ -56,13 +58,19 @@ def verify(
     for given in (export_file, heads):
         if given and not given.is_file():
             raise typer.BadParameter(f"{common.visible(str(given))!r} is no file")
-    check = check_file(export_file, heads) if export_file else common.open_trail().verify()
+    if export_file:
+        check = with_signatures(check_file(export_file, heads), export_file)
+    else:
+        trail = common.open_trail()
+        check = with_signatures(trail.verify(), trail)
     if as_json:
         common.emit_json(check)
     else:
         tell_check(check, no_heads=export_file is not None and heads is None)
     if check.faults:
         raise typer.Exit(EXIT_FAULTS)
+    if check.unchecked:
+        raise typer.Exit(common.EXIT_UNAVAILABLE)
 
 
 @app.command()
@@ -98,7 +106,9 @@ def tell_check(check: TrailCheck, *, no_heads: bool = False) -> None:
     else:
         for session in check.unproven:
             common.out(f"{plain(session)}: tail unproven: no head outside the database confirms its last row")
-    common.out(common.counted((check.rows, "row"), (check.sessions, "session"), (len(check.faults), "fault")))
+    counts = [(check.rows, "row"), (check.sessions, "session"), (len(check.faults), "fault")]
+    signatures = [(check.signatures, "signature")] if check.signatures else []
+    common.out(common.counted(*counts, *signatures))
 
 
 def _difference(difference: Difference) -> str:

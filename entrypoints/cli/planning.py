@@ -128,7 +128,7 @@ async def create_session(lives: Lives, loaded: LoadedSession, who: Sender) -> bo
         await _refuse_worker(lives, loaded.id, who)
     planning = without_collecting("entrypoints.planning")
     store = without_collecting("entrypoints.stores").build_evidence(common.settings())
-    asked = planning.new_session(loaded, store, common.open_trail().store_id(), who.actor)
+    asked = planning.new_session(loaded, store, common.open_trail().store_id(), who.actor, common.settings())
     return await lives.open_session(asked, f"session {loaded.id}")
 
 

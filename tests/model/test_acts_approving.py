@@ -106,13 +106,6 @@ def test_a_reason_where_the_policy_asks_for_one() -> None:
     assert done(lax, override(lax, "check", "tests", "AC-1", reason="")).status is S.VERIFIED
 
 
-def test_where_signatures_are_required_only_who_has_signed_overrules() -> None:
-    at = todo(S.NEEDS_HUMAN, order=order(override_policy={"signatures": "required"}), **FAILED)
-    assert told(override(at, "check", "tests", "AC-1")).code == "signature_required"
-    signed = Actor(role="human", identity="ann@example.org")
-    assert done(at, override(at, "check", "tests", "AC-1", actor=signed)).status is S.VERIFIED
-
-
 @pytest.mark.parametrize(("known", "kind"), [(OBJECTED, "verifier"), ({}, "direct")])
 def test_what_has_no_checks_to_name_wants_a_reason_all_the_same(known: Any, kind: Any) -> None:
     lax = {"direct_approval_allowed": True, "check_override_requires_reason": False}

@@ -433,7 +433,7 @@ def test_completion_and_stop_are_versions_too() -> None:
     ("act", "kind"), [(sessions.paused, Pause), (sessions.resumed, Resume), (sessions.stopped, Stop)]
 )
 @pytest.mark.parametrize("status", [S.RUNNING, S.PAUSED, S.STOPPED])
-def test_a_person_may_say_which_version_of_a_session_they_have_seen(act: Any, kind: Any, status: S) -> None:
+def test_a_person_may_say_which_version_of_a_session_they_have_seen(act: Any, kind: Any, status: SessionStatus) -> None:
     session = begun(entry("a")).model_copy(update={"version": 3, "status": status})
     for other in (0, 2, 4):
         refusal = act(session, kind(actor=ANN, expected_version=other), LATER)

@@ -122,6 +122,7 @@ class TestWhatOverrulesWhat:
             database_url=f"sqlite:///{state}/trail.db",
             evidence_dir=state / "evidence",
             evidence_url=None,
+            signers_file=None,
             docker_host=None,
             parallelism=max(4, os.cpu_count() or 1),
             base_image=None,
@@ -165,6 +166,7 @@ class TestWhatOverrulesWhat:
             "database_owner_url": None,
             "evidence_dir": project / "evidence",
             "evidence_url": "s3://bucket/team",
+            "signers_file": None,
             "docker_host": "tcp://engine:2375",
             "parallelism": 3,
             "base_image": "base:1",
@@ -199,6 +201,7 @@ class TestWhatOverrulesWhat:
             "database_owner_url": "postgresql://owner@db/trail",
             "evidence_dir": "other/evidence",
             "evidence_url": "s3://other",
+            "signers_file": "other/allowed_signers",
             "docker_host": "unix:///other",
             "parallelism": "7",
             "base_image": "other",
@@ -225,6 +228,7 @@ class TestWhatOverrulesWhat:
             "state_dir": here / "other",
             "payload_key_file": here / "other" / "payload",
             "evidence_dir": here / "other" / "evidence",
+            "signers_file": here / "other" / "allowed_signers",
             "parallelism": 7,
             "api_allow": ("https://other.example",),
             "github_token": SecretStr("ghp_other"),
@@ -387,14 +391,14 @@ class TestTheFile:
     def test_every_key_of_the_file_is_a_setting(self, project: Path) -> None:
         read = ProjectFile.model_validate({"temporal": {"address": "a"}, "evidence": {"dir": "e"}})
         assert read.as_settings(project) == {"temporal_address": "a", "evidence_dir": project / "e"}
-        whole = {"verification_defaults", "thresholds", "override_policy", "policy_floor", "agents"}
+        whole = {"verification_defaults", "thresholds", "override_policy", "policy_floor", "agents", "signers"}
         tables = (field.annotation for name, field in ProjectFile.model_fields.items() if name not in whole)
         keys = sum(
             len(table.model_fields) for table in tables if isinstance(table, type) and hasattr(table, "model_fields")
         )
         assert keys == len(Settings.model_fields) - len(
             {"project", "state_dir", "temporal_profile", "temporal_binary", "github_token", "database_owner_url"}
-            | {"deployment", "build_id", "model", "agents"}
+            | {"deployment", "build_id", "model", "agents", "signers_file"}
         )
 
     @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -93,6 +93,7 @@ class Commands:
                     siblings=len(session.todos),
                     gates={todo: gates[todo] for todo in these if todo in gates},
                     reason=reason,
+                    signers=session.signers,
                 )
             )
         return self._start(inputs)

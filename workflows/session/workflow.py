@@ -99,7 +99,7 @@ class SessionWorkflow:
         entries = unpacked_all(planned.entries, Entry)
         async with self._keeper.lock:
             session = self._keeper.session.model_copy(update={"terms": planned.terms})
-            outcome = sessions.opened(session, request.actor, entries, workflow.now())
+            outcome = sessions.opened(session, request.actor, entries, workflow.now(), request.signers)
             if isinstance(outcome, Refusal):
                 raise ApplicationError(f"{outcome.reason}. {outcome.next_step}", type=outcome.code, non_retryable=True)
             await self._keeper.take(outcome)

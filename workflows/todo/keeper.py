@@ -117,13 +117,14 @@ class Keeper:
         """Have the session's word on how things stand now."""
         await self.hear(self.tell(asks=True))
 
-    def answer(self, ref: TrailRef | None) -> Answer:
-        """Where the todo stands, for whoever asked; `ref` is the row that says so."""
+    def answer(self, ref: TrailRef | None, would: Todo | None = None) -> Answer:
+        """Where the todo stands, or `would` stand, for whoever asked; `ref` is the row that says so."""
+        todo = would or self._todo
         return Answer(
-            status=self._todo.status,
-            review_status=self._todo.review_status,
-            version=self._todo.version,
-            attempt=self._todo.attempt,
+            status=todo.status,
+            review_status=todo.review_status,
+            version=todo.version,
+            attempt=todo.attempt,
             sequence=ref.sequence if ref else 0,
         )
 

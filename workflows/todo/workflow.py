@@ -6,6 +6,7 @@ Source: DESIGN 3 and 6; `domain.acts` has the rules, `domain.lifecycle` their ta
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from temporalio import workflow
 
@@ -23,7 +24,6 @@ with workflow.unsafe.imports_passed_through():
         Edit,
         MakeClaim,
         Override,
-        OverrideSignal,
         Reject,
         Reorder,
         Respond,
@@ -107,15 +107,9 @@ class TodoWorkflow:
         await self._keeper.happen(lambda todo, now: system.ask(todo, asked, now))
 
     @workflow.signal(name="override")
-    async def hear_override(self, said: OverrideSignal) -> None:
-        """What `temporal workflow signal` sends: without a signature, so that nobody knows who it was."""
-        request = Override(
-            actor=Actor(role="unattributed", identity=said.by),
-            kind=said.kind,
-            reason=said.reason,
-            acknowledged=said.acknowledged,
-        )
-        await self._commands.signalled("override", request, approving.override)
+    async def hear_override(self, *said: Any) -> None:
+        """What `temporal workflow signal` sends: any inputs at all, for what cannot be taken would be lost."""
+        await self._commands.overridden(said, approving.override)
 
     @workflow.update(name="start")
     async def start(self, request: Start) -> Answer:

@@ -1,0 +1,82 @@
+"""What a person asks of a todo, done as whoever they are known to be. The rules of signatures are `signing`'s.
+
+Source: DESIGN 5, issue "Human authority".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TypeVar
+
+from pydantic import JsonValue
+
+from domain.acts.step import Declined, Event, Outcome, Step
+from domain.events import Actor
+from domain.lifecycle import Command
+from domain.requests import Changed, HumanRequest, Refusal, Request
+from domain.signatures import SignatureCheck
+from domain.signing import Permit, judge, spent
+from domain.todo import Todo
+
+H = TypeVar("H", bound=HumanRequest)
+R = TypeVar("R", bound=Request)
+Act = Callable[[Todo, H, datetime], Outcome | Declined]
+
+
+def unsigned(request: R) -> R:
+    """The request as it is recorded where no signature says who asks: nobody is known to be a person of that name."""
+    if request.actor.role != "human":
+        return request
+    actor = Actor(role="unattributed", identity=request.actor.identity)
+    return request.model_copy(update={"actor": actor})
+
+
+def done(
+    todo: Todo, command: Command, request: H, act: Act[H], check: SignatureCheck | None, now: datetime
+) -> tuple[Outcome | Declined, H]:
+    """What it comes to, and the request as it is recorded. Only where it is done the signature is used up."""
+    permit = judge(todo, command, request, check, now)
+    if isinstance(permit, Refusal):
+        return permit, unsigned(request)
+    asked = request.model_copy(update={"actor": permit.actor})
+    outcome = act(todo, asked, now)
+    return (_recorded(outcome, permit, now) if isinstance(outcome, Step) else outcome), asked
+
+
+def changed_by(step: Step) -> dict[str, Changed]:
+    """What the step's rows say that it changed, by field: as it was before the first, and is after the last."""
+    before: dict[str, JsonValue] = {}
+    after: dict[str, JsonValue] = {}
+    for event in step.events:
+        before = {**event.before, **before}
+        after |= event.after
+    names = [name for name in after if before.get(name) != after[name]]
+    return {name: Changed(before=before.get(name), after=after[name]) for name in names}
+
+
+def told_signer(step: Step, check: SignatureCheck | None) -> Step:
+    """A refusal's row with whose signature it had, and by which key: also where that is not good for this."""
+    if check is None or not step.events:
+        return step
+    known = {"signer": check.signer, "fingerprint": check.fingerprint}
+    told: dict[str, JsonValue] = {name: value for name, value in known.items() if value}
+    last = step.events[-1]
+    return step.model_copy(update={"events": (*step.events[:-1], _with(last, told))})
+
+
+def _recorded(step: Step, permit: Permit, now: datetime) -> Step:
+    """With the signature in the person's own row, and its nonce used up."""
+    if permit.record is None:
+        return step
+    place = next((at for at, event in enumerate(step.events) if event.actor == permit.actor), None)
+    if place is None:  # nothing has happened, so that nothing is used up
+        return step
+    signature: JsonValue = permit.record.model_dump(mode="json")
+    signed = _with(step.events[place], {"signature": signature})
+    events = (*step.events[:place], signed, *step.events[place + 1 :])
+    return Step(todo=spent(step.todo, permit, now), events=events)
+
+
+def _with(event: Event, more: Mapping[str, JsonValue]) -> Event:
+    return event.model_copy(update={"payload": {**event.payload, **more}})
