@@ -5,8 +5,12 @@ It reads stored reports and trees, and runs nothing. What cannot be read any mor
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
+
+from pydantic import JsonValue
 
 from adapters.snapshot.diff import unified_diff
 from domain.base import Message
@@ -15,7 +19,7 @@ from domain.events import Action, TrailRow
 from domain.ports import EvidenceStore
 from domain.read_model import RoundView
 from domain.report import Report
-from domain.report_lines import CheckReport, CriterionReport
+from domain.report_lines import NOT_JUDGED, CheckReport, CriterionReport
 from domain.status import RoundStatus
 from domain.tree import Change, Manifest, changes
 
@@ -101,13 +105,17 @@ class Difference(Message):
     unknown: str = ""
 
 
+Row = tuple[JsonValue, ...]
+"""One path as `Manifest.encode` writes it."""
+
+
 class Past:
-    """Reads what is stored of attempts; a tree that several todos began with is read once."""
+    """Reads what is stored of attempts; what was read last is not read again at once."""
 
     def __init__(self, store: EvidenceStore) -> None:
         self._store = store
-        self._trees: dict[str, Manifest] = {}
-        self._reports: dict[str, Report] = {}
+        self._tree = lru_cache(maxsize=4)(self._read_tree)
+        self._stored_report = lru_cache(maxsize=MOST_TRIED)(self._read_report)
 
     def tried(self, rounds: Iterable[RoundView]) -> tuple[Tried, ...]:
         """The attempts that `rounds` are, in their order; at most the last `MOST_TRIED`."""
@@ -121,7 +129,7 @@ class Past:
         last, before = frozen[-1], frozen[0] if len(frozen) > 1 else None
         told = Difference(before=before.attempt if before else 0, after=last.attempt)
         try:
-            trees = self._tree(before.head if before else last.base), self._tree(last.head)
+            trees = _apart(self._tree(before.head if before else last.base), self._tree(last.head))
             changed = changes(*trees)
             paths = tuple(self._counted(change, *trees) for change in changed[:MOST_PATHS])
         except Unavailable as error:
@@ -173,18 +181,15 @@ class Past:
             removed=found.removed if counted else None,
         )
 
-    def _tree(self, digest: str) -> Manifest:
-        if digest not in self._trees:
-            self._trees[digest] = Manifest.decode(self._store.get(digest))
-        return self._trees[digest]
-
     def _report(self, one: RoundView) -> Report | None:
         """None for a round that came to none."""
-        if not one.report:
-            return None
-        if one.report not in self._reports:
-            self._reports[one.report] = Report.model_validate_json(self._store.get(one.report))
-        return self._reports[one.report]
+        return self._stored_report(one.report) if one.report else None
+
+    def _read_tree(self, digest: str) -> frozenset[Row]:
+        return frozenset(map(tuple, json.loads(self._store.get(digest))))
+
+    def _read_report(self, digest: str) -> Report:
+        return Report.model_validate_json(self._store.get(digest))
 
 
 def repairs_of(rows: Iterable[TrailRow]) -> tuple[Repaired, ...]:
@@ -204,9 +209,15 @@ def of_the_worker(rounds: Iterable[RoundView], rows: Iterable[TrailRow]) -> list
     return sorted((one for one in rounds if one.attempt not in repairs), key=lambda one: one.attempt)
 
 
+def _apart(before: frozenset[Row], after: frozenset[Row]) -> tuple[Manifest, Manifest]:
+    """Two trees without what both have: trees are large, and what is different between attempts is small."""
+    first, second = (json.dumps(sorted(rows)).encode() for rows in (before - after, after - before))
+    return Manifest.decode(first), Manifest.decode(second)
+
+
 def _failing(report: Report) -> Iterator[Failing]:
     for name, line in _lines(report).items():
-        if not line.passed:
+        if not line.passed and line.outcome != NOT_JUDGED:
             yield Failing(name=name, outcome=line.outcome, required=line.required, text=line.text)
 
 

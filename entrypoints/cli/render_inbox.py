@@ -58,7 +58,7 @@ def _tried(attempts: Sequence[Tried]) -> Iterator[str]:
     for each in attempts[-MOST_ATTEMPTS:]:
         what = each.outcome.replace("_", " ") or "is being judged"
         names = _some([line.name if line.required else f"{line.name} (advisory)" for line in each.failed])
-        told = ", ".join(
+        told = "; ".join(
             filter(None, (f"did not pass: {names}" if names else "", each.reason and one_line(each.reason)))
         )
         unknown = f"; no more can be told: {each.unknown}" if each.unknown else ""

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Literal
 
 from pydantic import computed_field
@@ -118,7 +119,7 @@ class Desk:
     """Makes entries of candidates as it is `now`. What cannot be read of one is said on stderr, or in the entry."""
 
     def __init__(self, rounds_of: RoundsOf, now: datetime) -> None:
-        self._rounds_of = rounds_of
+        self._rounds = cache(lambda session, todo: tuple(rounds_of(session, todo)))
         self._now = now
         self._store = common.open_evidence()
         self._past = Past(self._store)
@@ -154,7 +155,7 @@ class Desk:
                 proposals=proposals.of_session(view),
             )
         kind = self.kind(candidate)
-        rounds = tuple(self._rounds_of(view.session, view.todo))
+        rounds = self._rounds(view.session, view.todo)
         return Waiting(
             session=view.session,
             todo=view.todo,
@@ -177,7 +178,7 @@ class Desk:
             return entry
         wanted = RowFilter(session=entry.session, todo=entry.todo, actions=(*LOOP_ROWS, "reminded"))
         rows = list(trail.rows(wanted))
-        rounds = of_the_worker(self._rounds_of(entry.session, entry.todo), rows)
+        rounds = of_the_worker(self._rounds(entry.session, entry.todo), rows)
         reminded = (row.timestamp for row in rows if row.action == "reminded" and row.timestamp >= entry.since)
         return entry.model_copy(
             update={
