@@ -22,7 +22,7 @@ LONGEST_LINE = 1_000
 """Characters; what is longer is cut when it is shown, and said to be."""
 
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
-_SIGNS = {"+": "bold green", "-": "bold red", " ": "dim"}
+_STYLES = {"+": "green", "-": "red", " ": ""}
 
 
 def coloured(path: str, diff: str) -> Iterator[Text]:
@@ -56,7 +56,7 @@ def _hunk(lexer: str, lines: list[str]) -> Iterator[Text]:
             continue
         if sign == " ":
             next(sides["-"])
-        yield Text(sign, _SIGNS[sign]).append_text(next(sides["-" if sign == "-" else "+"]))
+        yield Text(sign, _STYLES[sign]).append_text(next(sides["-" if sign == "-" else "+"]))
 
 
 def _side(lexer: str, signs: list[str], texts: list[str], side: str) -> list[Text]:

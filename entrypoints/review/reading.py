@@ -146,7 +146,7 @@ def _of(row: TrailRow) -> str:
 def _claim(reader: _Reader, now: RoundView | None, claimed: TrailRow | None) -> Claim | None:
     """As the round had it; before there is a record, as the row names it."""
     record = reader.read(now.record, RoundRecord, "the record") if now else None
-    if record is not None:
+    if record is not None and record.input.claim is not None:
         return record.input.claim
     return reader.read(str(claimed.payload.get("claim", "")), Claim, "the claim") if claimed else None
 

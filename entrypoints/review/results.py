@@ -38,7 +38,7 @@ def name_of(each: Line) -> str:
 
 def _line(each: Line, most: int) -> Iterator[Text]:
     mark, style = MARKS.get(each.outcome, ("?", "yellow"))
-    head = Text(f"{mark} {one_line(name_of(each))}", f"bold {style}")
+    head = Text.assemble((f"{mark} {one_line(name_of(each))}", f"bold {style}"))
     head.append(f"  {each.outcome.replace('_', ' ')}", style)
     head.append("" if each.required else "  advisory", "dim")
     yield head.append(f"  {one_line(each.text)}")
@@ -107,7 +107,7 @@ def printed(text: str, most: int, indent: str = "    | ") -> Iterator[Text]:
         yield Text(f"{indent}[... {len(shown) - most} lines before]", "yellow")
         shown = shown[-most:]
     for each in shown:
-        yield Text(indent, "dim") + Text(short(each))
+        yield Text.assemble((indent, "dim"), short(each))
 
 
 def _beside(report: Report) -> Iterator[Text]:

@@ -96,7 +96,7 @@ def _data(piece: ClaimedEvidence) -> str:
 def _auditor(report: Report) -> Iterator[Text]:
     auditor = report.auditor
     assert auditor is not None, "asked only where there is one"
-    text = Text(f"auditor: {auditor.outcome.value.replace('_', ' ')}", "bold")
+    text = Text.assemble((f"auditor: {auditor.outcome.value.replace('_', ' ')}", "bold"))
     if auditor.confidence is not None:
         text.append(f", confidence {auditor.confidence:.2f}")
     if auditor.scripted:
@@ -114,9 +114,8 @@ def _audit(each: AuditReport) -> Iterator[Text]:
         yield from paragraph(each.why)
     for one in each.assessments:
         mark, style = WORD_MARKS[one.assessment]
-        yield Text(f"  {mark} {one_line(one.criterion)}  {one.confidence:.2f}  ", style) + Text(
-            one_line(one.reason, 2000)
-        )
+        word = f"  {mark} {one_line(one.criterion)}  {one.confidence:.2f}  "
+        yield Text.assemble((word, style), one_line(one.reason, 2000))
         yield from _quotes(one.quotes)
     for label, said in _remarks(each):
         yield Text(f"  {label}: {one_line(said, 2000)}", "yellow")
@@ -140,7 +139,8 @@ def _remarks(each: AuditReport) -> Iterator[tuple[str, str]]:
 
 def _quotes(quotes: Iterable[Quote]) -> Iterator[Text]:
     for quote in quotes:
-        yield Text(f"      “{one_line(quote.quote, 1000)}”", "italic") + Text(f"  {one_line(quote.evidence_id)}", "dim")
+        words, evidence = one_line(quote.quote, 1000), one_line(quote.evidence_id)
+        yield Text.assemble((f"      “{words}”", "italic"), (f"  {evidence}", "dim"))
 
 
 def _shown(show: Callable[[Console], None]) -> Iterator[Text]:

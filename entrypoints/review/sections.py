@@ -62,7 +62,7 @@ def headline(page: Page) -> Text:
     """The todo in a line: its name, where it stands, what is shown of it."""
     view = page.todo
     mark, style = STATUS_MARKS[view.status]
-    text = Text(f"{mark} {one_line(page.name)}  ", "bold")
+    text = Text.assemble((f"{mark} {one_line(page.name)}  ", "bold"))
     text.append(view.status.replace("_", " "), style)
     text.append(f" ({view.review_status.replace('_', ' ')})")
     if page.attempt:
@@ -99,7 +99,7 @@ def _summary(page: Page) -> Iterator[Text]:
 
 def _fact(name: str, value: str) -> Iterator[Text]:
     for number, each in enumerate(visible(value).split("\n")):
-        yield Text(f"{name if number == 0 else '':12}", "bold") + Text(short(each))
+        yield Text.assemble((f"{name if number == 0 else '':12}", "bold"), short(each))
 
 
 def _why(page: Page) -> Iterator[str]:
