@@ -21,6 +21,7 @@ from entrypoints.cli.asking import As, Json, TodoName, find_todo, malformed, sen
 from entrypoints.cli.costs import cost_of, told
 from entrypoints.cli.keeping import keep_up
 from entrypoints.imports import without_collecting
+from entrypoints.review.masking import masked
 from entrypoints.review.page import Page
 from entrypoints.review.reading import Load, read_page
 from entrypoints.review.sections import sections
@@ -70,7 +71,7 @@ def loader(todo: str) -> Load:
     def load(attempt: int | None) -> Page:
         trail = common.open_trail()
         view = find_todo(todo, trail)
-        return read_page(trail, common.open_evidence(), view, attempt, cost=told(cost_of(view)))
+        return masked(read_page(trail, common.open_evidence(), view, attempt, cost=told(cost_of(view))))
 
     return load
 

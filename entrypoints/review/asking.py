@@ -15,6 +15,7 @@ from domain.requests import Answer, Edit, HumanRequest
 from domain.signing import UNSIGNED
 from entrypoints.imports import without_collecting
 from entrypoints.review.acts import Act
+from entrypoints.review.masking import masked
 from entrypoints.review.page import Page
 from entrypoints.stores import build_evidence
 
@@ -64,10 +65,10 @@ class LiveAsker:
             self._lives = await without_collecting("entrypoints.lives").open_lives(self._settings)
         assert self._lives is not None
         if act.command is None:
-            return await self._lives.ask_session(page.todo.session, act.name, request)
+            return masked(await self._lives.ask_session(page.todo.session, act.name, request))
         if isinstance(request, Edit) and not request.dry_run:
             self._keep_order(page, request)
-        return await self._lives.ask_todo(page.todo.session, page.todo.todo, act.name, request)
+        return masked(await self._lives.ask_todo(page.todo.session, page.todo.todo, act.name, request))
 
     def _keep_order(self, page: Page, request: Edit) -> None:
         store = build_evidence(self._settings)

@@ -114,8 +114,8 @@ def _audit(each: AuditReport) -> Iterator[Text]:
         yield from paragraph(each.why)
     for one in each.assessments:
         mark, style = WORD_MARKS[one.assessment]
-        word = f"  {mark} {one_line(one.criterion)}  {one.confidence:.2f}  "
-        yield Text.assemble((word, style), one_line(one.reason, 2000))
+        assessed = f"  {mark} {one_line(one.criterion)}  {one.confidence:.2f}  "
+        yield Text.assemble((assessed, style), one_line(one.reason, 2000))
         yield from _quotes(one.quotes)
     for label, said in _remarks(each):
         yield Text(f"  {label}: {one_line(said, 2000)}", "yellow")

@@ -18,6 +18,8 @@ SLOW = (
     "httpx",
     "dulwich",
     "structlog",
+    "textual",
+    "apprise",
     "pydantic_settings",
 )
 SLOW_FOR_THE_HOST = (*SLOW, "pydantic", "rich", "typer", "asyncio")
