@@ -114,7 +114,7 @@ class ReviewApp(App[None]):
         def closed(answered: Text | None) -> None:
             if answered is not None:
                 self.say(answered)
-            self._read(self.page.attempt or None if answered is None else None)
+            self._read(None if self.page.current or answered is not None else self.page.attempt)
 
         self.push_screen(form, closed)
 
@@ -134,8 +134,8 @@ class ReviewApp(App[None]):
         self._show(self.page)
 
     def action_reload(self) -> None:
-        """The same attempt as it is now."""
-        self._read(self.page.attempt or None)
+        """As it is now: the same attempt if it is an earlier one, else whatever is the last claim by then."""
+        self._read(None if self.page.current else self.page.attempt)
 
     def action_help(self) -> None:
         """All keys, and why those that are dim cannot be used."""
