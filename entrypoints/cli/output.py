@@ -22,6 +22,8 @@ EXITS = {
     "unknown_todo": EXIT_NOT_FOUND,
     "unknown_attempt": EXIT_NOT_FOUND,
     "stale_version": EXIT_CONFLICT,
+    "stale_snapshot": EXIT_CONFLICT,
+    "stale_signature": EXIT_CONFLICT,
 }
 """Refusals that have an exit code of their own, by their codes."""
 

@@ -8,47 +8,52 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import typer
+from pydantic import TypeAdapter
 
-from domain.requests import MOST_USD, Approve, Override, Reject, Return, Unblock
-from entrypoints.cli.asking import As, Json, Sender, TodoName, ask_todo, malformed, sender_of
+from domain.lifecycle import Command
+from domain.requests import MOST_USD, Approve, Override, OverrideKind, Reject, Return, Unblock
+from entrypoints.cli.asking import TodoName, find_todo, malformed
+from entrypoints.cli.human import ask
+from entrypoints.cli.human_options import Human, of_a_person
 
-Reason = Annotated[str, typer.Option(help="Why, for whoever reads the trail.")]
+_KIND: TypeAdapter[Literal["check", "verifier", "direct"]] = TypeAdapter(OverrideKind)
 
 
-def approve(todo: TodoName, *, reason: Reason = "", sender: As = None, as_json: Json = False) -> None:
+@of_a_person
+def approve(todo: TodoName, *, human: Human) -> None:
     """Countersign a claim yourself: only where everything required passed on the tree as it is now.
 
     Example: countersign approve release-7/wo-login --reason "looked at it with Ann"
     """
-    who = _human(sender)
-    ask_todo(todo, "approve", Approve(actor=who.actor, session=who.session, reason=reason), as_json=as_json)
+    ask(find_todo(todo), Command.APPROVE, human.request(Approve), human)
 
 
+@of_a_person
 def override(
     todo: TodoName,
     *,
     kind: Annotated[
-        Literal["check", "verifier", "direct"],
+        Literal["check", "verifier", "direct", "CHECK_OVERRIDE", "VERIFIER_OVERRIDE", "DIRECT_APPROVAL"],
         typer.Option(help="What is overruled: failed checks, the auditor, or that there was no round at all."),
     ],
-    reason: Reason = "",
     acknowledge: Annotated[
         list[str] | None,
         typer.Option("--acknowledge", metavar="NAME", help="A check or criterion that failed; name each of them."),
     ] = None,
-    sender: As = None,
-    as_json: Json = False,
+    human: Human,
 ) -> None:
     """Make a todo verified in spite of what was seen, as far as the order's override policy allows.
 
+    It needs a --reason; of checks, only unless the policy says otherwise.
+
     Example: countersign override release-7/wo-login --kind check --acknowledge ruff --reason "the rule is wrong here"
     """
-    who = _human(sender)
     named = tuple(dict.fromkeys(acknowledge or ()))
-    request = Override(actor=who.actor, session=who.session, kind=kind, reason=reason, acknowledged=named)
-    ask_todo(todo, "override", request, as_json=as_json)
+    request = human.request(Override, kind=_KIND.validate_python(kind), acknowledged=named)
+    ask(find_todo(todo), Command.OVERRIDE, request, human)
 
 
+@of_a_person
 def reject(
     todo: TodoName,
     *,
@@ -56,22 +61,20 @@ def reject(
     extra_attempts: Annotated[
         int, typer.Option(min=0, max=100, help="Grant that many audits and revisions with it.")
     ] = 0,
-    sender: As = None,
-    as_json: Json = False,
+    human: Human,
 ) -> None:
     """Send a claim back, or a todo that was verified: one revision more.
 
     Example: countersign reject release-7/wo-login --feedback "the error message names the wrong field"
     """
-    who = _human(sender)
-    request = Reject(actor=who.actor, session=who.session, feedback=feedback, extra_attempts=extra_attempts)
-    ask_todo(todo, "reject", request, as_json=as_json)
+    request = human.request(Reject, feedback=feedback, extra_attempts=extra_attempts)
+    ask(find_todo(todo), Command.REJECT, request, human)
 
 
-def give_back(  # noqa: PLR0913 - a parameter an option
+@of_a_person
+def give_back(
     todo: TodoName,
     *,
-    reason: Annotated[str, typer.Option(help="What the next attempt is told.")] = "",
     attempts: Annotated[int, typer.Option(min=1, max=100, help="How many audits and revisions more.")] = 1,
     budget: Annotated[
         float | None,
@@ -79,10 +82,11 @@ def give_back(  # noqa: PLR0913 - a parameter an option
     ] = None,
     worker: Annotated[str | None, typer.Option(metavar="COMMAND", help="Another worker command.")] = None,
     no_worker: Annotated[bool, typer.Option("--no-worker", help="No worker command: somebody claims it.")] = False,
-    sender: As = None,
-    as_json: Json = False,
+    human: Human,
 ) -> None:
     """Give a todo that waits for a human back to a worker, with more attempts and a fresh clock.
+
+    The next attempt is told the --reason.
 
     Example: countersign return release-7/wo-login --attempts 2 --reason "the API has moved: see docs/api.md"
     """
@@ -90,34 +94,20 @@ def give_back(  # noqa: PLR0913 - a parameter an option
         raise malformed("--no-worker", "is given with --worker", "expected one of the two")
     if budget is not None and not 0 < budget <= MOST_USD:
         raise malformed("--budget", f"is {budget:g}", f"expected more than 0 US dollars, at most {MOST_USD:,.0f}")
-    who = _human(sender)
-    request = Return(
-        actor=who.actor,
-        session=who.session,
-        reason=reason,
-        extra_attempts=attempts,
-        cost_usd=budget or 0.0,
-        worker="" if no_worker else worker,
-    )
-    ask_todo(todo, "return", request, as_json=as_json)
+    other = "" if no_worker else worker
+    request = human.request(Return, extra_attempts=attempts, cost_usd=budget or 0.0, worker=other)
+    ask(find_todo(todo), Command.RETURN, request, human)
 
 
+@of_a_person
 def unblock(
     todo: TodoName,
     *,
     clarification: Annotated[str, typer.Option(help="The answer to what the worker asked.")],
-    sender: As = None,
-    as_json: Json = False,
+    human: Human,
 ) -> None:
     """Answer a worker that cannot go on, so that it can.
 
     Example: countersign unblock release-7/wo-login --clarification "use the staging database"
     """
-    who = _human(sender)
-    ask_todo(
-        todo, "unblock", Unblock(actor=who.actor, session=who.session, clarification=clarification), as_json=as_json
-    )
-
-
-def _human(said: str | None) -> Sender:
-    return sender_of(said, "unattributed")
+    ask(find_todo(todo), Command.UNBLOCK, human.request(Unblock, clarification=clarification), human)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -19,6 +20,7 @@ from domain.requests import Answer, Create, Refusal, Replace
 from domain.roles.models import key_variables
 from entrypoints.cli import asking, common
 from entrypoints.cli.asking import Sender, malformed
+from entrypoints.cli.human_options import Asked
 from entrypoints.imports import without_collecting
 
 if TYPE_CHECKING:
@@ -44,21 +46,22 @@ def load(file: Path) -> LoadedSession:
     return loaded
 
 
-def plan_todo(  # noqa: PLR0913 - an argument an option of the commands that share it
-    session: str,
-    content: str | None,
-    file: Path | None,
-    parent: str,
-    depends_on: list[str] | None,
-    criteria: list[str] | None,
-    who: Sender,
-    *,
-    as_json: bool,
-) -> None:
+@dataclass(frozen=True)
+class Described:
+    """A todo to be, as the command line has it: `content`, or the `file` of an order; and what it is a part of."""
+
+    content: str | None
+    file: Path | None
+    parent: str
+    depends_on: list[str] | None
+    criteria: list[str] | None
+
+
+def plan_todo(session: str, described: Described, asked: Asked, who: Sender) -> None:
     """Add a todo, with its subtasks, to a session, and say so. Raises `Malformed`, `Refused`, `Unavailable`."""
     name = asking.find_session(session).session
-    above = _within(name, parent)
-    text, shown = _written(name, content, file, depends_on, criteria)
+    above = _within(name, described.parent)
+    text, shown = _written(name, described)
 
     async def created(lives: Lives) -> tuple[Answer, tuple[str, ...]]:
         known = await lives.session(name)
@@ -66,21 +69,22 @@ def plan_todo(  # noqa: PLR0913 - an argument an option of the commands that sha
         store = without_collecting("entrypoints.stores").build_evidence(common.settings())
         template = await plans.template_of(lives, store, known, above)
         joining = plans.joining_at(known, above)
-        planned = plans.plan(text, shown, file, template, joining, who.actor, common.settings())
+        planned = plans.plan(text, shown, described.file, template, joining, who.actor, common.settings())
+        by = {"actor": who.actor, "session": who.session}
         if isinstance(planned, Refusal):  # the session records it, and answers with it
-            request = Create(actor=who.actor, session=who.session, refused=planned)
-            return await lives.ask_session(name, "create", request), ()
+            return await lives.ask_session(name, "create", asked.request(Create, refused=planned, **by)), ()
         await lives.need(secrets_of(planned))
         ids = tuple(todo.order.id for todo in planned)
-        request = Create(actor=who.actor, session=who.session, orders=plans.stored(store, planned), ids=ids)
+        request = asked.request(Create, orders=plans.stored(store, planned), ids=ids, **by)
         return await lives.ask_session(name, "create", request), ids
 
     answer, ids = asking.run(created)
     asking.accepted(answer)
-    if as_json:
-        common.emit_json({"session": name, "created": ids, "status": answer.status, "sequence": answer.sequence})
-    for todo in () if as_json else ids:
-        common.out(f"{name}/{todo}: pending")
+    if asked.as_json:
+        facts = {"session": name, "created": ids, "status": answer.status, "sequence": answer.sequence}
+        common.emit_json({**facts, "dry_run": answer.dry_run})
+    for todo in () if asked.as_json else ids:
+        common.out(f"would change: {name}/{todo} would be created" if answer.dry_run else f"{name}/{todo}: pending")
 
 
 def _within(session: str, todo: str) -> str:
@@ -88,11 +92,10 @@ def _within(session: str, todo: str) -> str:
     return todo.removeprefix(f"{session}/")
 
 
-def _written(
-    session: str, content: str | None, file: Path | None, depends_on: list[str] | None, criteria: list[str] | None
-) -> tuple[str, str]:
+def _written(session: str, described: Described) -> tuple[str, str]:
     """What describes the todo, as YAML or JSON, and what that is called. Raises `Malformed`."""
-    if (file is None) == (content is None) or (file is not None and (depends_on or criteria)):
+    content, file, depends_on = described.content, described.file, described.depends_on
+    if (file is None) == (content is None) or (file is not None and (depends_on or described.criteria)):
         raise malformed("--content", "the todo is described twice, or not at all", "expected --content or --file alone")
     if file is not None:
         shown = shown_as(file)
@@ -100,8 +103,8 @@ def _written(
     fields: dict[str, Any] = {"content": content}
     if depends_on:
         fields["depends_on"] = [_within(session, one) for one in depends_on]
-    if criteria:
-        fields["acceptance_criteria"] = [_json(one) for one in criteria]
+    if described.criteria:
+        fields["acceptance_criteria"] = [_json(one) for one in described.criteria]
     return json.dumps(fields), "command line"
 
 

@@ -11,9 +11,11 @@ import typer
 
 from domain.errors import Unavailable
 from domain.messages import Progress
-from domain.requests import Pause, Request, Resume, Stop
+from domain.requests import HumanRequest, Pause, Resume, Stop
 from entrypoints.cli import asking, common
 from entrypoints.cli.asking import As, Json, SessionName, sender_of
+from entrypoints.cli.human import tell
+from entrypoints.cli.human_options import Asked, of_a_person
 from entrypoints.cli.keeping import keep_up
 from entrypoints.cli.planning import create_session, load, refuse_existing, secrets_of, wait_until_created
 from entrypoints.cli.tree import duration, nested, running_nodes
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from entrypoints.lives import Lives
 
 ASKED_ROUNDS = 8
-Reason = Annotated[str, typer.Option(help="Why, for whoever reads the trail.")]
 
 app = typer.Typer(help="Sessions: todos that belong together, and what may go on in them.", no_args_is_help=True)
 
@@ -93,42 +94,44 @@ def show(session: SessionName, as_json: Json = False) -> None:
 
 
 @app.command()
-def pause(session: SessionName, *, reason: Reason = "", sender: As = None, as_json: Json = False) -> None:
+@of_a_person
+def pause(session: SessionName, *, human: Asked) -> None:
     """Let nothing new start in a session; what runs is finished. The answer comes when every todo knows.
 
     Example: countersign session pause release-7 --reason "the staging database is down"
     """
-    who = sender_of(sender, "unattributed")
-    _ask(session, "pause", Pause(actor=who.actor, session=who.session, reason=reason), as_json=as_json)
+    _ask(session, "pause", human.request(Pause), human)
 
 
 @app.command()
-def resume(session: SessionName, *, reason: Reason = "", sender: As = None, as_json: Json = False) -> None:
+@of_a_person
+def resume(session: SessionName, *, human: Asked) -> None:
     """Let a session go on, also in spite of todos that wait for a human.
 
     Example: countersign session resume release-7
     """
-    who = sender_of(sender, "unattributed")
-    _ask(session, "resume", Resume(actor=who.actor, session=who.session, reason=reason), as_json=as_json)
+    _ask(session, "resume", human.request(Resume), human)
 
 
 @app.command()
-def stop(session: SessionName, *, reason: Reason = "", sender: As = None, as_json: Json = False) -> None:
+@of_a_person
+def stop(session: SessionName, *, human: Asked) -> None:
     """End a session for good: rounds are cancelled, workers refused; todos stay where they stand.
 
     Example: countersign session stop release-7 --reason "superseded by release-8"
     """
-    who = sender_of(sender, "unattributed")
-    _ask(session, "stop", Stop(actor=who.actor, session=who.session, reason=reason), as_json=as_json)
+    _ask(session, "stop", human.request(Stop), human)
 
 
-def _ask(session: str, command: str, request: Request, *, as_json: bool) -> None:
+def _ask(session: str, command: str, request: HumanRequest, human: Asked) -> None:
     name = asking.find_session(session).session
     answer = asking.accepted(asking.run(lambda lives: lives.ask_session(name, command, request)))
-    if as_json:
-        common.emit_json({"session": name, "status": answer.status, "sequence": answer.sequence})
+    if human.as_json:
+        facts = asking.facts_of(answer)
+        told = {field: facts[field] for field in ("status", "version", "sequence", "changed", "dry_run")}
+        common.emit_json({"session": name, **told})
     else:
-        common.out(f"{name}: {answer.status.replace('_', ' ')}")
+        tell(name, answer)
 
 
 def _standing(session: str) -> Standing:

@@ -20,7 +20,8 @@ from domain.requests import AddEvidence, Block, MakeClaim, Respond, Start
 from entrypoints.cli import asking, common
 from entrypoints.cli.asking import As, Json, TodoName, sender_of
 from entrypoints.cli.evidence_given import evidence_of, pieces_in
-from entrypoints.cli.planning import Content, Criteria, Ids, OrderFile, plan_todo
+from entrypoints.cli.human_options import Asked, of_a_person
+from entrypoints.cli.planning import Content, Criteria, Described, Ids, OrderFile, plan_todo
 from entrypoints.cli.todo_people import delete, edit, note, reorder, subtask
 from entrypoints.cli.todo_show import list_todos, show
 from entrypoints.cli.todo_wait import tell_verdict, wait_for_verdict
@@ -37,7 +38,8 @@ def todo() -> None:
 
 
 @app.command()
-def create(  # noqa: PLR0913 - a parameter an option
+@of_a_person
+def create(
     session: asking.SessionName,
     *,
     content: Content = None,
@@ -45,8 +47,7 @@ def create(  # noqa: PLR0913 - a parameter an option
     parent: Annotated[str, typer.Option(metavar="TODO", help="The todo of that session that it is a part of.")] = "",
     depends_on: Ids = None,
     criterion: Criteria = None,
-    sender: As = None,
-    as_json: Json = False,
+    asked: Asked,
 ) -> None:
     """Add a todo to a session.
 
@@ -54,7 +55,7 @@ def create(  # noqa: PLR0913 - a parameter an option
 
     Example: countersign todo create release-7 --content "Write the migration" --parent wo-login
     """
-    plan_todo(session, content, file, parent, depends_on, criterion, sender_of(sender, "worker"), as_json=as_json)
+    plan_todo(session, Described(content, file, parent, depends_on, criterion), asked, asked.who("worker"))
 
 
 @app.command()

@@ -14,20 +14,19 @@ from adapters.config.yaml_document import parse
 from domain.acts.editing import edited_order, merged
 from domain.base import canonical_json
 from domain.errors import Malformed
+from domain.lifecycle import Command
 from domain.order import Order
 from domain.read_model import TodoView
 from domain.requests import AddNote, Delete, Edit, Reorder
 from entrypoints.cli import asking, common
-from entrypoints.cli.asking import As, Json, TodoName, malformed, sender_of
-from entrypoints.cli.planning import Content, Criteria, Ids, OrderFile, plan_todo
+from entrypoints.cli.asking import TodoName, malformed
+from entrypoints.cli.human import ask
+from entrypoints.cli.human_options import Asked, Human, of_a_person
+from entrypoints.cli.planning import Content, Criteria, Described, Ids, OrderFile, plan_todo
 from entrypoints.stores import build_evidence
 
-Version = Annotated[
-    int | None,
-    typer.Option("--expected-version", min=1, help="Refuse where it is no longer this one; default: the one read now."),
-]
 
-
+@of_a_person
 def note(
     todo: TodoName,
     text: Annotated[str, typer.Option("--text", "--content", help="What to write down.")],
@@ -35,18 +34,16 @@ def note(
     kind: Annotated[
         Literal["feedback", "revision_request", "clarification"], typer.Option(help="What sort of note it is.")
     ] = "feedback",
-    sender: As = None,
-    as_json: Json = False,
+    human: Human,
 ) -> None:
     """Write a note on a todo.
 
     Example: countersign todo note release-7/wo-login --text "Ann knows the old code"
     """
-    who = sender_of(sender, "unattributed")
-    request = AddNote(actor=who.actor, session=who.session, content=text, kind=kind)
-    asking.ask_todo(todo, "note", request, as_json=as_json)
+    ask(asking.find_todo(todo), Command.NOTE, human.request(AddNote, content=text, kind=kind), human)
 
 
+@of_a_person
 def edit(
     todo: TodoName,
     *,
@@ -59,9 +56,7 @@ def edit(
         ),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="Fields of the order with their new values (YAML or JSON).")] = None,
-    expected_version: Version = None,
-    sender: As = None,
-    as_json: Json = False,
+    human: Human,
 ) -> None:
     """Change a todo's order. A claim that is being judged is judged anew.
 
@@ -76,52 +71,41 @@ def edit(
     if not fields:
         raise malformed("--set", "no change is named", "expected --set FIELD=YAML, or --file")
     view = asking.find_todo(todo)
-    version = _version(view, expected_version)
+    request = human.request(Edit, expected_version=_version(view, human), changes=fields)
     _keep_order(view, fields)
-    who = sender_of(sender, "unattributed")
-    request = Edit(actor=who.actor, session=who.session, expected_version=version, changes=fields)
-    asking.ask_todo(f"{view.session}/{view.todo}", "edit", request, as_json=as_json)
+    ask(view, Command.EDIT, request, human)
 
 
+@of_a_person
 def reorder(
     todo: TodoName,
     to: Annotated[int, typer.Option("--to", min=0, help="Its place among its siblings, from 0.")],
     *,
-    expected_version: Version = None,
-    sender: As = None,
-    as_json: Json = False,
+    human: Human,
 ) -> None:
     """Move a todo among its siblings.
 
     Example: countersign todo reorder release-7/wo-login --to 0
     """
     view = asking.find_todo(todo)
-    who = sender_of(sender, "unattributed")
-    version = _version(view, expected_version)
-    request = Reorder(actor=who.actor, session=who.session, order_index=to, expected_version=version)
-    asking.ask_todo(f"{view.session}/{view.todo}", "reorder", request, as_json=as_json)
+    ask(view, Command.REORDER, human.request(Reorder, order_index=to, expected_version=_version(view, human)), human)
 
 
+@of_a_person
 def delete(
     todo: TodoName,
     *,
-    reason: Annotated[str, typer.Option(help="Why, for whoever reads the trail.")] = "",
-    expected_version: Version = None,
-    sender: As = None,
-    as_json: Json = False,
+    human: Human,
 ) -> None:
     """Cancel a todo. Its record stays, and its id is never used again.
 
     Example: countersign todo delete release-7/wo-login --reason "done by the new library"
     """
     view = asking.find_todo(todo)
-    who = sender_of(sender, "unattributed")
-    request = Delete(
-        actor=who.actor, session=who.session, reason=reason, expected_version=_version(view, expected_version)
-    )
-    asking.ask_todo(f"{view.session}/{view.todo}", "delete", request, as_json=as_json)
+    ask(view, Command.DELETE, human.request(Delete, expected_version=_version(view, human)), human)
 
 
+@of_a_person
 def subtask(
     todo: TodoName,
     *,
@@ -129,21 +113,19 @@ def subtask(
     file: OrderFile = None,
     depends_on: Ids = None,
     criterion: Criteria = None,
-    sender: As = None,
-    as_json: Json = False,
+    human: Asked,
 ) -> None:
-    """Add a todo below another one, which is then not done before it is.
+    """Add a todo below another one, which is then not done before it is. An --expected-version is that one's.
 
     Example: countersign todo subtask release-7/wo-login --content "Write the migration"
     """
     view = asking.find_todo(todo)
-    who = sender_of(sender, "unattributed")
-    plan_todo(view.session, content, file, view.todo, depends_on, criterion, who, as_json=as_json)
+    plan_todo(view.session, Described(content, file, view.todo, depends_on, criterion), human, human.who())
 
 
-def _version(view: TodoView, expected: int | None) -> int:
-    if expected is not None:
-        return expected
+def _version(view: TodoView, human: Human) -> int:
+    if human.expected_version is not None:
+        return human.expected_version
     common.err(f"{view.session}/{view.todo} is at version {view.version}")
     return view.version
 

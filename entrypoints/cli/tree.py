@@ -107,7 +107,7 @@ def line(view: TodoView, standing: Standing, depth: int = 0, *, clock: bool = Tr
 
 def show(console: Console, standing: Standing) -> None:
     """All of it."""
-    console.print(headline(standing))
+    console.print(headline(standing).append(f"  version {standing.session.version}", "dim"))
     for depth, view in in_tree_order(standing.todos):
         console.print(line(view, standing, depth + 1))
 

@@ -73,7 +73,7 @@ def stored_by(url: str, revision: str, broken: bool = False) -> list[TrailRow]:
     return rows
 
 
-@pytest.mark.parametrize("revision", ["0001", "0002"])
+@pytest.mark.parametrize("revision", ["0001", "0002", "0004"])
 def test_the_read_model_is_made_of_the_rows_that_are_there(url: str, tmp_path: Path, revision: str) -> None:
     rows = stored_by(url, revision)
     with closing(SqlTrail(url, tmp_path / "heads.jsonl", PATIENT_SECONDS)) as trail:
@@ -110,7 +110,7 @@ def test_a_process_of_the_last_version_goes_on_beside_this_one(url: str, tmp_pat
     engine.dispose()
     with closing(SqlTrail(url, tmp_path / "heads.jsonl", PATIENT_SECONDS)) as trail:
         (session,), (_, todo) = trail.state().sessions, trail.state().todos
-        assert (session.todos, session.created_by, session.deadline) == (0, "", None)
+        assert (session.todos, session.created_by, session.deadline, session.version) == (0, "", None, 1)
         assert (todo.version, todo.depends_on, todo.time_left, todo.waiting_since) == (1, (), 0.0, None)
 
 

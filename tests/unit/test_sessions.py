@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -403,7 +404,7 @@ def test_a_session_counts_what_befalls_its_status() -> None:
     session = begun(entry("a"), entry("b"))
     assert session.version == 1
     seen = [session.version]
-    for act in (
+    acts: list[Callable[[Session], Any]] = [
         lambda at: sessions.paused(at, Pause(actor=ANN), LATER),
         lambda at: sessions.paused(at, Pause(actor=ANN), LATER),
         lambda at: sessions.resumed(at, Resume(actor=ANN), LATER),
@@ -413,7 +414,8 @@ def test_a_session_counts_what_befalls_its_status() -> None:
         lambda at: sessions.paused(at, Pause(actor=ANN), LATER),
         lambda at: sessions.driven(at, Drive(actor=ANN, on=True), LATER),
         lambda at: sessions.timed_out(at, LATER + timedelta(days=9)),
-    ):
+    ]
+    for act in acts:
         step = done(act(session))
         versions = [event.after["version"] for event in step.events]
         assert versions == list(range(session.version + 1, session.version + 1 + len(versions)))
