@@ -17,6 +17,12 @@ party never has the command, and recorded.
 `unattributed`), *system* the rounds, clocks, caps and the session: those commands nobody can send. What a command needs
 beyond its place in the table (evidence, caps, an open question, the override policy, the session's word on pauses,
 dependencies and subtasks) is in `domain/acts/`.
+
+Whatever a human asks may name the version of the todo (`stale_version` where it is another one by now; `edit` and
+`reorder` have to) and the tree that they looked at (`stale_snapshot` where another one is claimed), and may be a trial,
+which is answered and neither done nor recorded. An `override` says why (`reason_required`; of the kind `check` not where
+`check_override_requires_reason` is false), is of the kind that is needed, and of the kind `check` names all that did not
+pass (`not_acknowledged`) and nothing else (`unknown_check`).
 """
 
 _TABLE = """## Every command

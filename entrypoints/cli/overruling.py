@@ -5,11 +5,12 @@ Nothing is decided here: the todo has the last word (`domain.acts.approving`), a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from shlex import quote
 
-from domain.acts.approving import Kind
+from domain.acts.approving import Kind, allows
 from domain.errors import Unavailable
 from domain.feedback import OF_THE_WHOLE_ROUND, is_objection
 from domain.order import Order
@@ -19,6 +20,7 @@ from domain.report import Report
 from domain.report_lines import CheckReport, CriterionReport
 from domain.status import RoundStatus
 from entrypoints.cli import common
+from entrypoints.cli.human_options import KEY_VARIABLE
 
 JUDGED = "subjective"
 """The type of criterion that no override of a check has to acknowledge."""
@@ -30,17 +32,27 @@ Rounds = Mapping[tuple[str, str, int], RoundView]
 class Overruled:
     """`kind` None: a plain approval is enough. `names`: of what did not pass, each to be acknowledged.
 
-    `allowed`: by the order's policy.
+    `allowed`: by the order's policy. `signed`: it takes what people do only where it is signed.
     """
 
     kind: Kind | None
     names: tuple[str, ...] = ()
     allowed: bool = True
+    signed: bool = False
 
     @property
     def options(self) -> str:
-        """Of `countersign override`."""
-        return " ".join((f"--kind {self.kind}", *(f"--acknowledge {quote(name)}" for name in self.names)))
+        """Of `countersign override`, with those of the signature that it may need."""
+        named = (f"--acknowledge {quote(name)}" for name in self.names)
+        return " ".join((f"--kind {self.kind}", *named, *filter(None, [signing_options(self.signed)])))
+
+
+def signing_options(signed: bool) -> str:
+    """What any command of a person on the todo needs besides, where it has to be `signed`: nothing where a key is set.
+
+    For a note it is not needed (`domain.signing.UNSIGNED`).
+    """
+    return "--key FILE" if signed and not os.environ.get(KEY_VARIABLE) else ""
 
 
 def by_attempt(rounds: Iterable[RoundView]) -> Rounds:
@@ -62,12 +74,8 @@ def overruled(view: TodoView, rounds: Rounds, store: EvidenceStore) -> Overruled
         common.err(common.visible(f"what {view.session}/{view.todo} would have overruled cannot be told: {error}"))
         return Overruled("check", ("NAME",))
     kind, names, objected = _needed(report)
-    allowed = {
-        "check": policy.check_override_allowed and (policy.verifier_override_allowed or not objected),
-        "verifier": policy.verifier_override_allowed,
-        "direct": policy.direct_approval_allowed,
-    }
-    return Overruled(kind, names, kind is None or (allowed[kind] and policy.signatures != "required"))
+    allowed = kind is None or allows(policy, kind, objected)
+    return Overruled(kind, names, allowed, signed=policy.signatures == "required")
 
 
 def _needed(report: Report | None) -> tuple[Kind | None, tuple[str, ...], bool]:

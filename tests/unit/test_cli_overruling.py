@@ -21,6 +21,7 @@ from domain.scope import ScopeReport
 from domain.status import RoundStatus, TodoStatus
 from entrypoints.cli import common
 from entrypoints.cli.inbox import waiting
+from entrypoints.cli.overruling import signing_options
 
 NOW = datetime(2026, 1, 15, 10, 0, tzinfo=UTC)
 TREE = ScopeResult(tree="t", tree_bytes=2, report="r", diff="f")
@@ -122,9 +123,21 @@ def test_what_the_auditor_objects_to_is_another_kind(store: FolderStore) -> None
     assert proposed(store, order(verifier_override_allowed=False), seen, codes=("auditor_failed",)) == []
 
 
-@pytest.mark.parametrize("policy", [{"check_override_allowed": False}, {"signatures": "required"}])
-def test_nothing_is_proposed_that_the_policy_refuses(store: FolderStore, policy: dict[str, Any]) -> None:
-    assert proposed(store, order(**policy), result("tests", F)) == []
+def test_nothing_is_proposed_that_the_policy_refuses(store: FolderStore) -> None:
+    refused = order(check_override_allowed=False, signatures="required")
+    assert proposed(store, refused, result("tests", F)) == []
+
+
+@pytest.mark.parametrize(("key", "more"), [("", " --key FILE"), ("~/.ssh/id_ed25519", "")])
+@pytest.mark.parametrize("signatures", ["off", "optional", "required"])
+def test_where_it_has_to_be_signed_it_says_with_what_unless_a_key_is_set(
+    store: FolderStore, monkeypatch: pytest.MonkeyPatch, signatures: str, key: str, more: str
+) -> None:
+    monkeypatch.setenv("COUNTERSIGN_SIGNING_KEY", key)
+    (found,) = proposed(store, order(signatures=signatures), result("tests", F))
+    needed = more if signatures == "required" else ""
+    assert found == f"override s/a --kind check --acknowledge tests{needed} --reason TEXT"
+    assert signing_options(signatures == "required") == needed.strip()
 
 
 @pytest.mark.parametrize("how", ["edited", "no tree"])
