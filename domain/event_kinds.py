@@ -45,7 +45,7 @@ KINDS: dict[Action, Kind] = {
     "session_completed": Kind(
         "Every todo has ended", ("system",), p.SessionCompleted, "SESSION_END", ("verified", "failed", "cancelled")
     ),
-    "todo_created": Kind("A new todo", ANYBODY, p.TodoCreated, "TODO_CREATE", ("content", "parent")),
+    "todo_created": Kind("A new todo", ANYBODY, p.TodoCreated, "TODO_CREATE", ("content", "parent", "reason")),
     "todo_started": Kind("pending to in_progress", ("worker",), p.TodoStarted, "TODO_START", ("base",)),
     "evidence_added": Kind("The worker brings evidence", ("worker",), p.EvidenceAdded, "EVIDENCE_ADD", ("evidence",)),
     "todo_claimed": Kind("in_progress to claimed", ("worker",), p.TodoClaimed, "TODO_CLAIM", ("snapshot", "evidence")),
@@ -60,7 +60,7 @@ KINDS: dict[Action, Kind] = {
         "Nobody answered in time", ("system",), p.FollowUpExpired, "FOLLOW_UP_EXPIRE", ("round", "of")
     ),
     "todo_blocked": Kind("The worker cannot go on", ("worker",), p.Blocked, "TODO_BLOCK", ("question",)),
-    "todo_unblocked": Kind("A human clears that up", HUMAN, p.Unblocked, "TODO_UNBLOCK", ("clarification",)),
+    "todo_unblocked": Kind("A human clears that up", HUMAN, p.Unblocked, "TODO_UNBLOCK", ("clarification", "reason")),
     "approved": Kind(
         "claimed to verified", ("auditor", "harness", *HUMAN), p.Approved, "TODO_APPROVE", ("snapshot", "reason")
     ),
@@ -69,7 +69,7 @@ KINDS: dict[Action, Kind] = {
         ("auditor", "harness", *HUMAN),
         p.ChangesRequested,
         "TODO_REJECT",
-        ("revision", "feedback"),
+        ("revision", "feedback", "reason"),
     ),
     "escalated": Kind("A human has to look", ("system",), p.Escalated, "ESCALATE", ("trigger", "reason")),
     "failed": Kind("The todo failed", ("system", "auditor", "harness"), p.Failed, "TODO_FAIL", ("reasons",)),
@@ -83,9 +83,9 @@ KINDS: dict[Action, Kind] = {
     "returned": Kind(
         "A human gives it back to a worker", HUMAN, p.Returned, "TODO_RETURN", ("attempts", "cost_usd", "reason")
     ),
-    "edited": Kind("A human changed the todo", HUMAN, p.Edited, "TODO_EDIT", ("fields", "version")),
-    "noted": Kind("A note was attached", HUMAN, p.Noted, "TODO_NOTE", ("kind", "content")),
-    "reordered": Kind("The todo's place changed", HUMAN, p.Reordered, "TODO_REORDER", ("order_index",)),
+    "edited": Kind("A human changed the todo", HUMAN, p.Edited, "TODO_EDIT", ("fields", "version", "reason")),
+    "noted": Kind("A note was attached", HUMAN, p.Noted, "TODO_NOTE", ("kind", "content", "reason")),
+    "reordered": Kind("The todo's place changed", HUMAN, p.Reordered, "TODO_REORDER", ("order_index", "reason")),
     "deleted": Kind("The todo is cancelled, its record stays", HUMAN, p.Act, "TODO_DELETE", ("reason",)),
     "reopened": Kind("A subtask is open again", ("system",), p.Reopened, "TODO_REOPEN", ("child", "reason")),
     "flagged": Kind("Somebody should look at it again", ("system",), p.Reason, "TODO_FLAG", ("reason",)),

@@ -20,9 +20,9 @@ dependencies and subtasks) is in `domain/acts/`.
 
 Whatever a human asks may name the version of the todo (`stale_version` where it is another one by now; `edit` and
 `reorder` have to) and the tree that they looked at (`stale_snapshot` where another one is claimed), and may be a trial,
-which is answered and neither done nor recorded. An `override` says why (`reason_required`; of the kind `check` not where
-`check_override_requires_reason` is false), is of the kind that is needed, and of the kind `check` names all that did not
-pass (`not_acknowledged`) and nothing else (`unknown_check`).
+which is answered and neither done nor recorded. An `override` says why (`reason_required`; of the kind `check` not
+where `check_override_requires_reason` is false), is of the kind that is needed, and of the kind `check` names all that
+did not pass (`not_acknowledged`) and nothing else (`unknown_check`).
 """
 
 _TABLE = """## Every command

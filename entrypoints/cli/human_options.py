@@ -104,7 +104,7 @@ class Human(Asked):
         tree = self.snapshot
         if tree and (len(tree) != DIGEST_CHARACTERS or set(tree) - set("0123456789abcdef")):
             raise malformed(
-                "--snapshot", "is no digest of a tree", "expected 64 hexadecimal digits: todo show has them"
+                "--snapshot", "is no digest of a tree", "expected 64 hexadecimal digits, as todo show --json has"
             )
         if (self.statement is None) is not (self.signature is None):
             raise malformed("--statement", "comes with --signature", "expected both files, or neither")

@@ -62,6 +62,7 @@ class TestEveryAct:
         asked = {"actor": ALICE, "reason": "x", "expected_version": 1, **fields}
         refusal = told(act(at, kind(snapshot="f" * 64, **asked), NOON))
         assert (refusal.code, TREE in refusal.reason, "f" * 64 in refusal.reason) == ("stale_snapshot", True, True)
+        assert told(act(at, kind(snapshot=TREE[:12], **asked), NOON)).code == "stale_snapshot", "a digest is whole"
         nothing = at.model_copy(update={"admitted": None})
         assert told(act(nothing, kind(snapshot=TREE, **asked), NOON)).code == "stale_snapshot"
         done(at, act(at, kind(snapshot=TREE, **asked), NOON))

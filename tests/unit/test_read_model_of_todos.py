@@ -10,7 +10,7 @@ import pytest
 from pydantic import JsonValue
 
 from domain.acts import people, system, workers
-from domain.acts.step import Declined, Outcome, Step, shown
+from domain.acts.step import Declined, Outcome, Step, changed, shown
 from domain.claims.claim import ClaimedEvidence
 from domain.decision import RoundOutcome
 from domain.events import SYSTEM, Action, Actor, TrailEntry
@@ -105,6 +105,21 @@ def test_a_claim_names_what_it_is_about() -> None:
     later = moved("noted", "claimed", "claimed", payload={"content": "hm", "kind": "feedback"})
     for view in (seen(claimed), seen(claimed, later)):
         assert (view.claim, view.snapshot, view.evidence) == ("c" * 64, "5" * 64, ("ev-1", "ev-2"))
+
+
+def test_a_repaired_tree_is_the_one_that_is_looked_at() -> None:
+    claimed = moved("todo_claimed", "in_progress", "claimed", payload={"claim": "c" * 64, "snapshot": "e" * 64})
+    before = todo(TodoStatus.CLAIMED)
+    repaired = before.model_copy(
+        update={
+            "admitted": before.admitted
+            and before.admitted.model_copy(
+                update={"frozen": before.admitted.frozen.model_copy(update={"head": "8" * 64})}
+            )
+        }
+    )
+    _, says = changed(before, repaired)
+    assert seen(claimed, moved("fix_loop_ended", "claimed", "claimed", after=says)).snapshot == "8" * 64
 
 
 def test_what_a_row_does_not_name_stays() -> None:
