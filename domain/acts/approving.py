@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from domain.acts.asked import asked, tree_of
 from domain.acts.gate import children_refusal
+from domain.acts.seen import seen, tree_of
 from domain.acts.standing import NO_ROUND
 from domain.acts.step import Outcome, placed, stepped
 from domain.lifecycle import Command
@@ -22,7 +22,7 @@ Kind = Literal["check", "verifier", "direct"]
 
 def approve(todo: Todo, request: Approve, now: datetime) -> Outcome:
     """A human countersigns what passed everything that is required, on the tree and by the order as they are now."""
-    moved = asked(todo, Command.APPROVE, request)
+    moved = seen(todo, Command.APPROVE, request)
     if isinstance(moved, Refusal):
         return moved
     if why := children_refusal(todo):
@@ -36,7 +36,7 @@ def approve(todo: Todo, request: Approve, now: datetime) -> Outcome:
 
 def override(todo: Todo, request: Override, now: datetime) -> Outcome:
     """A human answers for what did not pass, each by name."""
-    moved = asked(todo, Command.OVERRIDE, request)
+    moved = seen(todo, Command.OVERRIDE, request)
     if isinstance(moved, Refusal):
         return moved
     if why := children_refusal(todo) or _policy_refusal(todo, request) or _fitting_refusal(todo, request):

@@ -1,55 +1,82 @@
-"""Whether a person may ask it of the todo as it is now: the table's word, then whether they saw what is there.
+"""What a person asks of a todo, done as whoever they are known to be. The rules of signatures are `signing`'s.
 
-Every act of people begins here. Source: DESIGN 3 "edit, reorder", issue "Human authority".
+Source: DESIGN 5, issue "Human authority".
 """
 
 from __future__ import annotations
 
-from domain.acts.step import move
-from domain.lifecycle import Command, Transition
-from domain.requests import HumanRequest, Refusal
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TypeVar
+
+from pydantic import JsonValue
+
+from domain.acts.step import Declined, Event, Outcome, Step
+from domain.events import Actor
+from domain.lifecycle import Command
+from domain.requests import Changed, HumanRequest, Refusal, Request
+from domain.signatures import SignatureCheck
+from domain.signing import Permit, judge, spent
 from domain.todo import Todo
 
-OF_A_VERSION = frozenset({Command.EDIT, Command.REORDER})
-"""What changes the order or its place is always made of a version, and says of which."""
+H = TypeVar("H", bound=HumanRequest)
+R = TypeVar("R", bound=Request)
+Act = Callable[[Todo, H, datetime], Outcome | Declined]
 
 
-def asked(todo: Todo, command: Command, request: HumanRequest) -> Transition | Refusal:
-    """Where it leads, or why it is not for that person, not there, or not for a todo that they have not seen."""
-    moved = move(todo, command, request.actor.role)
-    if isinstance(moved, Refusal):
-        return moved
-    return _another_version(todo, command, request) or _another_tree(todo, request) or moved
+def unsigned(request: R) -> R:
+    """The request as it is recorded where no signature says who asks: nobody is known to be a person of that name."""
+    if request.actor.role != "human":
+        return request
+    actor = Actor(role="unattributed", identity=request.actor.identity)
+    return request.model_copy(update={"actor": actor})
 
 
-def tree_of(todo: Todo) -> str:
-    """The digest of the tree that is claimed, or was last; empty where nothing was."""
-    return todo.admitted.frozen.head if todo.admitted else ""
+def done(
+    todo: Todo, command: Command, request: H, act: Act[H], check: SignatureCheck | None, now: datetime
+) -> tuple[Outcome | Declined, H]:
+    """What it comes to, and the request as it is recorded. Only where it is done the signature is used up."""
+    permit = judge(todo, command, request, check, now)
+    if isinstance(permit, Refusal):
+        return permit, unsigned(request)
+    asked = request.model_copy(update={"actor": permit.actor})
+    outcome = act(todo, asked, now)
+    return (_recorded(outcome, permit, now) if isinstance(outcome, Step) else outcome), asked
 
 
-def _another_version(todo: Todo, command: Command, request: HumanRequest) -> Refusal | None:
-    said = request.expected_version
-    if said is None and command in OF_A_VERSION:
-        return Refusal(
-            code="stale_version",
-            reason=f"the todo is at version {todo.version}, and {command} does not say which one it is made of",
-            next_step=f"look at it, and ask with expected_version: {command} is done to that version alone",
-        )
-    if said is None or said == todo.version:
-        return None
-    return Refusal(
-        code="stale_version",
-        reason=f"the todo is at version {todo.version}, and {command} was asked of version {said}",
-        next_step="look at it as it is now, and ask again",
-    )
+def changed_by(step: Step) -> dict[str, Changed]:
+    """What the step's rows say that it changed, by field: as it was before the first, and is after the last."""
+    before: dict[str, JsonValue] = {}
+    after: dict[str, JsonValue] = {}
+    for event in step.events:
+        before = {**event.before, **before}
+        after |= event.after
+    names = [name for name in after if before.get(name) != after[name]]
+    return {name: Changed(before=before.get(name), after=after[name]) for name in names}
 
 
-def _another_tree(todo: Todo, request: HumanRequest) -> Refusal | None:
-    claimed = tree_of(todo)
-    if not request.snapshot or request.snapshot == claimed:
-        return None
-    return Refusal(
-        code="stale_snapshot",
-        reason=f"the tree that was looked at is {request.snapshot}, and {claimed or 'none'} is claimed",
-        next_step="look at what is claimed now, and ask again",
-    )
+def told_signer(step: Step, check: SignatureCheck | None) -> Step:
+    """A refusal's row with whose signature it had, and by which key: also where that is not good for this."""
+    if check is None or not step.events:
+        return step
+    known = {"signer": check.signer, "fingerprint": check.fingerprint}
+    told: dict[str, JsonValue] = {name: value for name, value in known.items() if value}
+    last = step.events[-1]
+    return step.model_copy(update={"events": (*step.events[:-1], _with(last, told))})
+
+
+def _recorded(step: Step, permit: Permit, now: datetime) -> Step:
+    """With the signature in the person's own row, and its nonce used up."""
+    if permit.record is None:
+        return step
+    place = next((at for at, event in enumerate(step.events) if event.actor == permit.actor), None)
+    if place is None:  # nothing has happened, so that nothing is used up
+        return step
+    signature: JsonValue = permit.record.model_dump(mode="json")
+    signed = _with(step.events[place], {"signature": signature})
+    events = (*step.events[:place], signed, *step.events[place + 1 :])
+    return Step(todo=spent(step.todo, permit, now), events=events)
+
+
+def _with(event: Event, more: Mapping[str, JsonValue]) -> Event:
+    return event.model_copy(update={"payload": {**event.payload, **more}})

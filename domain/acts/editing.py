@@ -11,7 +11,7 @@ from datetime import datetime
 
 from pydantic import JsonValue, ValidationError
 
-from domain.acts.asked import asked
+from domain.acts.seen import seen
 from domain.acts.standing import NO_ROUND, UNJUDGED, audit_begun
 from domain.acts.step import Event, Outcome, Step, cut, joined, placed, stepped
 from domain.events import SYSTEM
@@ -47,7 +47,7 @@ def edit(todo: Todo, request: Edit, now: datetime) -> Outcome:
 
     A claim that is being judged is judged anew; a verified todo stays so, with a flag.
     """
-    moved = asked(todo, Command.EDIT, request)
+    moved = seen(todo, Command.EDIT, request)
     if isinstance(moved, Refusal):
         return moved
     order = _edited(todo.order, request.changes)
@@ -71,7 +71,7 @@ def edit(todo: Todo, request: Edit, now: datetime) -> Outcome:
 
 def reorder(todo: Todo, request: Reorder, now: datetime) -> Outcome:
     """Another place among its siblings."""
-    moved = asked(todo, Command.REORDER, request)
+    moved = seen(todo, Command.REORDER, request)
     if isinstance(moved, Refusal):
         return moved
     after = placed(todo, moved, now, order_index=request.order_index, version=todo.version + 1)

@@ -11,8 +11,8 @@ from datetime import datetime
 from pydantic import ValidationError
 
 from domain.acts.approving import approve, override
-from domain.acts.asked import asked
 from domain.acts.editing import edit, malformed, reorder
+from domain.acts.seen import seen
 from domain.acts.standing import NO_ROUND, escalated
 from domain.acts.step import Outcome, Step, cut, joined, placed, stepped
 from domain.fixing import Tally
@@ -31,7 +31,7 @@ MOST_NOTES = 100
 
 def unblock(todo: Todo, request: Unblock, now: datetime) -> Outcome:
     """What the worker asked is answered."""
-    moved = asked(todo, Command.UNBLOCK, request)
+    moved = seen(todo, Command.UNBLOCK, request)
     if isinstance(moved, Refusal):
         return moved
     if not request.clarification.strip():
@@ -44,7 +44,7 @@ def unblock(todo: Todo, request: Unblock, now: datetime) -> Outcome:
 
 def reject(todo: Todo, request: Reject, now: datetime) -> Outcome:
     """Sent back: one revision more. Where the caps allow none, and the human grants none, a human has to look again."""
-    moved = asked(todo, Command.REJECT, request)
+    moved = seen(todo, Command.REJECT, request)
     if isinstance(moved, Refusal):
         return moved
     if not request.feedback.strip():
@@ -74,7 +74,7 @@ def give_back(todo: Todo, request: Return, now: datetime) -> Outcome:
     An empty one: none is started for it. With money, the fix loop may go on, as often again as the order says; and for
     that the same work may be claimed once more.
     """
-    moved = asked(todo, Command.RETURN, request)
+    moved = seen(todo, Command.RETURN, request)
     if isinstance(moved, Refusal):
         return moved
     worker = _other_worker(todo, request.worker)
@@ -110,7 +110,7 @@ def give_back(todo: Todo, request: Return, now: datetime) -> Outcome:
 
 def note(todo: Todo, request: AddNote, now: datetime) -> Outcome:
     """A note is attached; it changes nothing else, and ends no round."""
-    moved = asked(todo, Command.NOTE, request)
+    moved = seen(todo, Command.NOTE, request)
     if isinstance(moved, Refusal):
         return moved
     written = Note(author=request.actor, content=request.content, kind=request.kind, timestamp=now)
@@ -121,7 +121,7 @@ def note(todo: Todo, request: AddNote, now: datetime) -> Outcome:
 
 def delete(todo: Todo, request: Delete, now: datetime) -> Outcome:
     """Cancelled for good; the record stays, and the id is never used again."""
-    moved = asked(todo, Command.DELETE, request)
+    moved = seen(todo, Command.DELETE, request)
     if isinstance(moved, Refusal):
         return moved
     after = placed(todo, moved, now, **NO_ROUND, trigger="", flag="")

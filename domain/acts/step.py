@@ -79,9 +79,9 @@ _ALWAYS = frozenset({"status", "review_status", "question", "deadline", "time_le
 
 
 def shown(todo: Todo) -> dict[str, JsonValue]:
-    """The fields of `SHOWN_FIELDS` with `question` (its text), `deadline` (ISO 8601, or null) and `time_left`, the caps
-    and the ids of the evidence that the last claim had or that was brought since, as rows show them; `snapshot`: the
-    tree that is claimed, which a fix loop's is where one repaired it.
+    """The fields of `SHOWN_FIELDS` with `question` (its text), `deadline` (ISO 8601, or null), `time_left`, the caps,
+    the tree that is claimed and the ids of the evidence that the last claim had or that was brought since, as rows show
+    them.
     """
     values = todo.model_dump(mode="json", include=set(SHOWN_FIELDS))
     deadline = todo.clock.deadline
@@ -91,10 +91,10 @@ def shown(todo: Todo) -> dict[str, JsonValue]:
         "audit_cap": todo.caps.audits,
         "revision_cap": todo.caps.revisions,
         "question": todo.question.question if todo.question else "",
+        "snapshot": todo.admitted.frozen.head if todo.admitted else "",
         "deadline": deadline.isoformat() if deadline else None,
         "time_left": round(todo.clock.limit - todo.clock.spent, 3),
         "evidence": list(dict.fromkeys(piece.id for piece in brought)),
-        "snapshot": todo.admitted.frozen.head if todo.admitted else "",
     }
 
 

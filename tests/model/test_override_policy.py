@@ -1,7 +1,7 @@
 """Every row of the override policy: what is asked, what is needed, what the order allows, who says so and why.
 
 The oracle reads the rules off a list of plain conditions, the first of which that holds is the refusal; it shares no
-code with the act.
+code with the act. Who has to have signed is looked at before the act, by `domain.signing`: here no row depends on it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,6 @@ def expected(row: Row, policy: dict[str, Any], status: TodoStatus, children: boo
         ("override_not_allowed", kind == "check" and auditor_too and not policy["verifier_override_allowed"]),
         ("override_not_allowed", kind == "verifier" and not policy["verifier_override_allowed"]),
         ("override_not_allowed", kind == "direct" and not policy["direct_approval_allowed"]),
-        ("signature_required", policy["signatures"] == "required" and role != "human"),
         ("reason_required", not reason.strip() and kind != "check"),
         ("reason_required", not reason.strip() and policy["check_override_requires_reason"]),
         ("override_not_allowed", kind != needed),
@@ -126,12 +125,12 @@ def test_some_are_taken_and_each_code_is_met() -> None:
     codes = {
         expected((kind, known, role, reason, named), policy, status, children)
         for kind, known, role, reason, named in product(KINDS, KNOWN, ROLES, ("", "Known"), NAMED)
-        for policy in (lax, {**lax, "signatures": "required"}, {**lax, "verifier_override_allowed": False})
+        for policy in (lax, {**lax, "verifier_override_allowed": False})
         for status in (S.FAILED, S.PENDING)
         for children in (False, True)
     }
     assert codes >= {"", "forbidden", "illegal_transition", "open_children", "override_not_allowed"}
-    assert codes >= {"signature_required", "reason_required", "unknown_check", "not_acknowledged"}
+    assert codes >= {"reason_required", "unknown_check", "not_acknowledged"}
 
 
 @pytest.mark.parametrize(

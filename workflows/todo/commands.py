@@ -15,7 +15,7 @@ from temporalio.exceptions import ActivityError
 with workflow.unsafe.imports_passed_through():
     from activities.boundary import domain_error
     from activities.signatures import SignatureActivities
-    from domain.acts.signed import changed_by, done, told_signer, unsigned
+    from domain.acts.asked import changed_by, done, told_signer, unsigned
     from domain.acts.step import GATE_CODES, Declined, Outcome, Step, refused
     from domain.events import Actor
     from domain.lifecycle import Command
