@@ -51,8 +51,8 @@ def folder() -> Iterator[Path]:
         ) from error
 
 
-def keygen(*arguments: str, text: bytes = b"", agent: bool = False, seconds: float | None = PATIENCE_SECONDS) -> Said:
-    """One call. `agent`: with the user's own agent and terminal, for a key that asks. Dates are in UTC.
+def keygen(*arguments: str, text: bytes = b"", agent: bool = False) -> Said:
+    """One call. `agent`: with the user's own agent and terminal, and as long as the key asks. Dates are in UTC.
 
     Raises `Unavailable` where the program is missing (system_error), takes longer or is killed (service_unavailable).
     """
@@ -68,12 +68,12 @@ def keygen(*arguments: str, text: bytes = b"", agent: bool = False, seconds: flo
                 input=text,
                 capture_output=True,
                 env=environment,
-                timeout=seconds,
+                timeout=None if agent else PATIENCE_SECONDS,
                 check=False,
             )
         )
     except subprocess.TimeoutExpired as error:
-        raise _lost(f"did not end within {seconds:g} s") from error
+        raise _lost(f"did not end within {PATIENCE_SECONDS:g} s") from error
     except OSError as error:
         raise Unavailable(
             Cause.SYSTEM_ERROR, f"{program} cannot be started: {error.strerror}", MISSING.next_step

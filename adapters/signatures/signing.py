@@ -20,7 +20,7 @@ def sign_text(text: str, key: Path) -> Signed:
     with folder() as place:
         file = place / "statement"
         file.write_bytes(text.encode())
-        said = keygen("-Y", "sign", "-n", NAMESPACE, "-f", str(key.absolute()), str(file), agent=True, seconds=None)
+        said = keygen("-Y", "sign", "-n", NAMESPACE, "-f", str(key.absolute()), str(file), agent=True)
         made = place / "statement.sig"
         if not said.ok or not made.is_file():
             raise _unfit(key, f"signs nothing: {said.last or 'ssh-keygen says no more'}")

@@ -20,7 +20,9 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer, Worker
 
 from activities.boundary import speaks_temporal
+from activities.signatures import SignatureActivities
 from activities.trail import TrailActivities
+from adapters.signatures import SshSignatures
 from domain.base import sha256_hex
 from domain.claims.claim import Claim, ClaimedEvidence
 from domain.claims.minted import MintedEvidence
@@ -31,6 +33,7 @@ from domain.messages import FreezeInput, Frozen, FrozenBase, RoundInput
 from domain.requests import Answer, MakeClaim, Request, Start
 from domain.safeguards import Clock
 from domain.session import TodoReport
+from domain.signatures import Signers
 from domain.status import SessionStatus
 from domain.todo import Gate, Todo
 from tests.fakes.evidence import MemoryStore
@@ -60,7 +63,8 @@ _names = itertools.count(1)
 class Script:
     """What the outside answers. Rounds and freezes are taken one after the other; then all is well.
 
-    With `audited`, rounds are the real ones, in which all checks pass and the auditor says that.
+    With `audited`, rounds are the real ones, in which all checks pass and the auditor says that. `signers`: who may
+    sign by the configuration now.
     """
 
     rounds: list[Plan] = field(default_factory=list)
@@ -76,6 +80,7 @@ class Script:
     working: asyncio.Event | None = None
     cancelled: int = 0
     audited: Sayings | None = None
+    signers: Signers | None = None
 
 
 class Outside:
@@ -312,14 +317,15 @@ async def living(
     environment: WorkflowEnvironment,
     gate: Gate = Gate(),  # noqa: B008 - frozen, so safe to share
     audited: Sayings | None = None,
+    signers: Signers | None = None,
     **order: Any,
 ) -> AsyncIterator[Life]:
     """A todo with an order like that, pending, and everything that it needs; replayed at the end.
 
-    `audited` as in `Script`.
+    `audited` as in `Script`. `signers`: of its session.
     """
     session, client = f"s{next(_names)}", environment.client
-    given = order_of("wo-1", **order)
+    given, store = order_of("wo-1", **order), MemoryStore()
     todo = Todo(
         session=session,
         id="wo-1",
@@ -330,10 +336,11 @@ async def living(
         clock=Clock(limit=given.safeguards.todo_timeout),
         gate=gate,
         worker=given.worker,
+        signers=store.put(signers.blob) if signers else "",
     )
     with environment.with_time_skipping_disabled():
-        script, trail = Script(audited=audited), StrictTrail()
-        async with _working(client, script, trail):
+        script, trail = Script(audited=audited, signers=signers), StrictTrail()
+        async with _working(client, script, trail, store):
             sessions = await client.start_workflow(
                 ScriptedSession.run, id=f"session/{session}", task_queue=WORKFLOWS_QUEUE
             )
@@ -354,10 +361,17 @@ async def living(
 
 
 @asynccontextmanager
-async def _working(client: Client, script: Script, trail: StrictTrail) -> AsyncIterator[None]:
+async def _working(client: Client, script: Script, trail: StrictTrail, store: MemoryStore) -> AsyncIterator[None]:
     outside = Outside(script)
+    signatures = SignatureActivities(store, SshSignatures(lambda: script.signers))
     queues: dict[str, list[Callable[..., Any]]] = {
-        WORKFLOWS_QUEUE: [TrailActivities(trail).append, outside.round, outside.loop, outside.admit],
+        WORKFLOWS_QUEUE: [
+            TrailActivities(trail).append,
+            outside.round,
+            outside.loop,
+            outside.admit,
+            signatures.check,
+        ],
         workspace_queue("here"): [outside.freeze, outside.freeze_base],
         agents_queue("here"): [outside.work],
     }
