@@ -26,7 +26,8 @@ from domain.signatures import PersonRole
 
 PROJECT_FILE = "countersign.toml"
 _TABLE = re.compile(r"\s*\[+\s*([^\[\]]+?)\s*\]+\s*(?:#.*)?")
-_KEY = re.compile(r"\s*([A-Za-z0-9_\"'.\s-]+?)\s*=")
+_KEY = re.compile(r"""\s*((?:[A-Za-z0-9_.\s-]|"[^"]*"|'[^']*')+?)\s*=""")
+_PART = re.compile(r""""[^"]*"|'[^']*'|[^."']+""")
 _AT_LINE = re.compile(r"^(?P<what>.*?) \(at (?:line (?P<line>\d+), column \d+|end of document)\)$", re.DOTALL)
 
 
@@ -295,4 +296,5 @@ def _entered(name: Place, entries: dict[Place, int], *, another: bool) -> Place:
 
 
 def _parts(name: str) -> Place:
-    return tuple(part.strip().strip("\"'") for part in name.split("."))
+    parts = (part.strip() for part in _PART.findall(name))
+    return tuple(part.strip("\"'") for part in parts if part)

@@ -19,7 +19,10 @@ __all__ = ["memory", "three"]  # fixtures
 def test_a_trail_in_order(three: Memory) -> None:
     result = run("verify")
     assert (result.exit_code, result.stdout) == (0, "3 rows, 2 sessions, 0 faults\n")
-    assert json.loads(run("verify", "--json").stdout) == {"rows": 3, "sessions": 2, "faults": [], "unproven": []}
+    assert json.loads(run("verify", "--json").stdout) == {
+        **{"rows": 3, "sessions": 2, "faults": [], "unproven": []},
+        **{"signatures": 0, "unchecked": 0},
+    }
 
 
 def test_a_fault_is_a_line_and_exit_code_1(three: Memory) -> None:
@@ -76,6 +79,8 @@ def test_an_export_is_written_and_checked_without_a_trail(
         "sessions": 2,
         "faults": [],
         "unproven": ["local", "other"],
+        "signatures": 0,
+        "unchecked": 0,
     }
     assert list(tmp_path.iterdir()) == [file], "nothing is left beside it"
 

@@ -21,6 +21,7 @@ from domain.read_model import fold
 from domain.requests import Answer, Approve, Delete, Edit, HumanRequest, Override, Reject
 from domain.signatures import Signed, Signers
 from domain.signing import About
+from domain.todo import Gate
 from entrypoints import signing
 from tests.signing import Key, make_key, signers_of
 from tests.workflow.lives import ANN, WORKER, Life, living
@@ -157,7 +158,7 @@ async def test_a_signature_is_used_once_and_for_the_claim_that_it_names(
         assert told(await life.ask("override", signed(life, key, direct()))) == ""
         found = rechecked(life.rows(), signers)
         assert (found.checked, found.faults) == (3, [])
-        await life.says((await life.state()).gate.model_copy(update={"status": "stopped"}))
+        await life.says(Gate(status="stopped"))
 
 
 async def test_two_at_once_with_one_signature(server: WorkflowEnvironment, key: Key, signers: Signers) -> None:
@@ -269,7 +270,7 @@ async def test_a_signal_that_makes_no_sense_is_not_lost(
         assert (str(row.actor), row.payload["command"], row.payload["code"]) == (actor, "override", "malformed")
         assert (await life.state()).status == "claimed"
         assert row.payload["reason"]
-        await life.says((await life.state()).gate.model_copy(update={"status": "stopped"}))
+        await life.says(Gate(status="stopped"))
 
 
 # --- from the rows --------------------------------------------------------------------------------------------------
