@@ -248,7 +248,7 @@ def test_a_nonce_is_kept_until_its_signature_would_be_refused_anyway() -> None:
 
 # --- what becomes of the todo ---------------------------------------------------------------------------------------
 
-PASSED = {"passed": True, "outcome": "changes_requested", "objected": False}
+PASSED: dict[str, Any] = {"passed": True, "outcome": "changes_requested", "objected": False}
 
 
 def did(
@@ -328,7 +328,7 @@ def test_what_changed_is_from_the_first_row_to_the_last() -> None:
 
 
 def test_a_refusals_row_says_whose_signature_it_had() -> None:
-    event = Step(todo=of(), events=({"action": "refused", "actor": ASKED, "payload": {"code": "x"}},))  # type: ignore[arg-type] # pydantic reads it
+    event = Step(todo=of(), events=({"action": "refused", "actor": ASKED, "payload": {"code": "x"}},))
     for check, told in (
         (good(), {"signer": ANN, "fingerprint": "SHA256:x"}),
         (SignatureCheck(code="unknown_signer", fingerprint="SHA256:y"), {"fingerprint": "SHA256:y"}),
