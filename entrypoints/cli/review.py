@@ -78,7 +78,7 @@ def loader(todo: str) -> Load:
 
 def tell(page: Page) -> None:
     """The page as text: everything that the screen has, section by section."""
-    for number, section in enumerate(sections(page, full=True)):
+    for number, section in enumerate(sections(page, full=True, syntax=common.stdout.is_terminal)):
         common.stdout.print(
             Text(f"{chr(10) if number else ''}{'---' if section.below else '==='} {section.title}", "bold")
         )
@@ -91,8 +91,9 @@ def tell(page: Page) -> None:
 
 
 def on_a_terminal() -> bool:
-    """Whether there is somebody who sees a screen and can type."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    """Whether there is somebody who sees a screen and can type. It is drawn on stderr, so that has to be one, too."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    return all(stream.isatty() for stream in streams) and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def _run(app: object) -> None:

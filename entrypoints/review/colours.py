@@ -25,13 +25,13 @@ _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 _STYLES = {"+": "green", "-": "red", " ": ""}
 
 
-def coloured(path: str, diff: str) -> Iterator[Text]:
-    """The lines of one file's diff."""
+def coloured(path: str, diff: str, *, syntax: bool = True) -> Iterator[Text]:
+    """The lines of one file's diff; without `syntax` only what was added and removed has a colour."""
     lines = diff.removesuffix("\n").split("\n") if diff else []
     starts = [place for place, text in enumerate(lines) if _HUNK.match(text)]
     for text in lines[: starts[0] if starts else len(lines)]:
         yield Text(short(visible(text)), "bold dim")
-    lexer = Syntax.guess_lexer(path)
+    lexer = Syntax.guess_lexer(path) if syntax else ""
     for place, start in enumerate(starts):
         end = starts[place + 1] if place + 1 < len(starts) else len(lines)
         yield Text(short(visible(lines[start])), "cyan")
@@ -62,7 +62,7 @@ def _hunk(lexer: str, lines: list[str]) -> Iterator[Text]:
 def _side(lexer: str, signs: list[str], texts: list[str], side: str) -> list[Text]:
     """The lines that one side has, in colours where that does not take long."""
     mine = [text for sign, text in zip(signs, texts, strict=True) if sign in (side, " ")]
-    if not mine or len(mine) > MOST_LINES or max(map(len, mine)) >= LONGEST_LINE:
+    if not lexer or not mine or len(mine) > MOST_LINES or max(map(len, mine)) >= LONGEST_LINE:
         return [Text(text) for text in mine]
     found = Syntax("", lexer, theme=THEME).highlight("\n".join(mine)).split("\n", allow_blank=True)
     plain = [line.plain for line in found]

@@ -30,6 +30,15 @@ Stage = Literal["typing", "trying", "tried", "doing"]
 Sign = Callable[[Page, Act, HumanRequest], HumanRequest]
 
 
+class Tick(Checkbox):
+    """A box that is seen to be ticked without colours, too."""
+
+    @property
+    def BUTTON_INNER(self) -> str:  # type: ignore[override] # noqa: N802 - the toolkit's name, which it reads from the box
+        """What is in the box."""
+        return "X" if self.value else " "
+
+
 class ActForm(ModalScreen[Text | None]):
     """Ends with what the todo answered once the act was asked for; None where it was closed before.
 
@@ -81,7 +90,7 @@ class ActForm(ModalScreen[Text | None]):
         typed = self._typed.get(field.name, field.default)
         if field.sort == "ticks":
             for number, name in enumerate(self._page.needed.names):
-                yield Checkbox(Text(one_line(name)), value=name in typed, id=f"tick-{number}")
+                yield Tick(Text(one_line(name)), value=name in typed, compact=True, id=f"tick-{number}")
         elif field.sort == "text":
             yield TextArea(str(typed), id=f"field-{field.name}")
         else:

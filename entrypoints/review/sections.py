@@ -5,9 +5,10 @@ Every text of workers and models is made visible on its way here, and is never r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from rich.text import Text
 
@@ -25,32 +26,43 @@ MARK_STYLES = {"": "", "restored": "yellow", "dropped": "yellow", "denied": "bol
 
 @dataclass(frozen=True)
 class Section:
-    """A place to go to. `below`: part of the last one that is not. `short`: its name in the list of places."""
+    """A place to go to. `below`: part of the last one that is not. `short`: its name in the list of places.
+
+    Its lines are made when somebody looks at it: the colours of megabytes take a while.
+    """
 
     id: str
     title: str
-    lines: tuple[Text, ...]
+    make: Callable[[], Iterable[Text]]
     below: bool = False
     short: str = ""
     style: str = ""
 
+    @cached_property
+    def lines(self) -> tuple[Text, ...]:
+        """All of them."""
+        return tuple(self.make())
 
-def sections(page: Page, *, full: bool = False) -> tuple[Section, ...]:
-    """All of the page; with `full` whole outputs and evidence, as far as anybody can read them."""
+
+def sections(page: Page, *, full: bool = False, syntax: bool = True) -> tuple[Section, ...]:
+    """All of the page; with `full` whole outputs and evidence, as far as anybody can read them.
+
+    `syntax`: with the colours of each file's language.
+    """
     most = FULL_LINES if full else FEW_LINES
     parts = [
-        Section("summary", "Summary", tuple(_summary(page))),
-        Section("difference", "Difference", tuple(_files(page))),
-        *(_file(number, each) for number, each in enumerate(page.difference.files)),
-        Section("claim", "Claim", tuple(said.claim(page, most))),
-        Section("checks", "Checks and criteria", tuple(results.lines(page, most))),
-        Section("roles", "Audits, arguments, judgement", tuple(said.roles(page))),
-        Section("dialogue", "Dialogue", tuple(said.dialogue(page))),
+        Section("summary", "Summary", lambda: _summary(page)),
+        Section("difference", "Difference", lambda: _files(page)),
+        *(_file(number, each, syntax) for number, each in enumerate(page.difference.files)),
+        Section("claim", "Claim", lambda: said.claim(page, most)),
+        Section("checks", "Checks and criteria", lambda: results.lines(page, most)),
+        Section("roles", "Audits, arguments, judgement", lambda: said.roles(page)),
+        Section("dialogue", "Dialogue", lambda: said.dialogue(page)),
     ]
     if page.loop or (page.report and page.report.fix_loop):
-        parts.append(Section("loop", "Fix loop", tuple(said.loop(page))))
-    parts.append(Section("attempts", "Attempts", tuple(_attempts(page))))
-    parts.append(Section("timeline", "Timeline", tuple(Text(short(visible(each))) for each in page.timeline)))
+        parts.append(Section("loop", "Fix loop", lambda: said.loop(page)))
+    parts.append(Section("attempts", "Attempts", lambda: _attempts(page)))
+    parts.append(Section("timeline", "Timeline", lambda: _timeline(page)))
     return tuple(parts)
 
 
@@ -152,16 +164,25 @@ def _file_line(each: ChangedFile) -> Text:
     return text
 
 
-def _file(number: int, each: ChangedFile) -> Section:
+def _file(number: int, each: ChangedFile, syntax: bool) -> Section:
     mark = f"[{each.mark.replace('_', ' ')}] " if each.mark else ""
     name = one_line(each.path)
     title = f"{name}: {each.sort.replace('_', ' ')}{f', {each.mark}'.replace('_', ' ') if each.mark else ''}"
-    lines = [Text(one_line(each.why), MARK_STYLES[each.mark])] if each.why else []
-    lines += coloured(each.path, each.diff)
-    if each.note:
-        lines.append(Text(f"[... {each.note}]", "yellow"))
     brief = f"{mark}{FILE_SIGNS[each.sort]} {name}"
-    return Section(f"file-{number}", title, tuple(lines), below=True, short=brief, style=MARK_STYLES[each.mark])
+    style = MARK_STYLES[each.mark]
+    return Section(f"file-{number}", title, lambda: _diff(each, syntax), below=True, short=brief, style=style)
+
+
+def _diff(each: ChangedFile, syntax: bool) -> Iterator[Text]:
+    if each.why:
+        yield Text(one_line(each.why), MARK_STYLES[each.mark])
+    yield from coloured(each.path, each.diff, syntax=syntax)
+    if each.note:
+        yield Text(f"[... {each.note}]", "yellow")
+
+
+def _timeline(page: Page) -> Iterator[Text]:
+    return (Text(short(visible(each))) for each in page.timeline)
 
 
 def _attempts(page: Page) -> Iterator[Text]:

@@ -34,6 +34,7 @@ from tests.reviews import Managed, escalated, some_page
 
 ANN = Actor(role="unattributed", identity="ann")
 NOWHERE = Path("/nowhere")
+STREAMS = ("stdin", "stdout", "stderr")
 LOADS = """
 import sys
 import entrypoints.cli.review
@@ -89,6 +90,24 @@ def test_without_a_terminal_it_is_text(todo: Managed) -> None:
     assert "$0.5000" in printed.stdout
     assert "\x1b" not in printed.stdout
     assert "+after 1" in said("--attempt", "1").stdout
+
+
+@pytest.mark.parametrize("missing", ["stdin", "stdout", "stderr"])
+def test_a_screen_needs_a_whole_terminal(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stream:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def isatty(self) -> bool:
+            return self.name != missing
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(review, "sys", type("Streams", (), {name: Stream(name) for name in STREAMS}))
+    assert not review.on_a_terminal()
+    monkeypatch.setattr(review, "sys", type("Streams", (), {name: Stream("any") for name in STREAMS}))
+    assert review.on_a_terminal()
+    monkeypatch.setenv("TERM", "dumb")
+    assert not review.on_a_terminal()
 
 
 def test_json_is_the_page(todo: Managed) -> None:

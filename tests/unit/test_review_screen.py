@@ -92,6 +92,11 @@ async def type_into(pilot: P, name: str, text: str) -> None:
     await pilot.pause()
 
 
+def ticks(pilot: P) -> str:
+    """What is in the boxes, without colours."""
+    return "".join(str(box.BUTTON_INNER) for box in pilot.app.screen.query(Checkbox))
+
+
 ALL_ACTS = [
     ("a", "approve", TodoStatus.NEEDS_HUMAN, {"reason": "fine"}),
     ("o", "override", TodoStatus.NEEDS_HUMAN, {"reason": "flaky"}),
@@ -155,7 +160,9 @@ async def test_each_failed_check_is_ticked_by_name() -> None:
     async with screen(some_page(), asker) as pilot:
         await pilot.press("o")
         assert [str(box.label) for box in pilot.app.screen.query(Checkbox)] == ["tests", "lint"]
+        assert ticks(pilot) == "  "
         await pilot.press("space")
+        assert ticks(pilot) == "X "
         await pilot.press("ctrl+s")
         await answered(pilot)
         await pilot.press("escape", "ctrl+s")
@@ -306,6 +313,18 @@ async def test_attempts_are_switched() -> None:
         await answered(pilot)
         assert "not what is claimed now" not in shown(pilot, "head")
     assert loads.wanted == [1, 1, 2]
+
+
+async def test_what_is_read_anew_is_the_last_claim_or_the_earlier_attempt_that_was_looked_at() -> None:
+    loads = Loads(some_page())
+    async with screen(some_page(), None, loads) as pilot:
+        await pilot.press("ctrl+r")
+        await answered(pilot)
+        await pilot.press("left_square_bracket")
+        await answered(pilot)
+        await pilot.press("ctrl+r")
+        await answered(pilot)
+    assert loads.wanted == [None, 1, 1]
 
 
 async def test_a_page_that_cannot_be_read_anew_stays() -> None:
