@@ -30,7 +30,7 @@ AGAIN_SECONDS = 15.0
 
 @workflow.defn(name="NotificationWorkflow")
 class NotificationWorkflow:
-    """One thing people are told. It ends when everybody was, or for a week could not be, and no reminder is due."""
+    """One thing that people are told. It ends when all were, or for a week could not be, and no reminder is due."""
 
     @workflow.init
     def __init__(self, request: NotificationInput) -> None:

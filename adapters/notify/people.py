@@ -6,13 +6,17 @@ It is loaded where there is an address, and by the worker that sends: it is larg
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Iterable
 
 import apprise
+from apprise.logger import LOGGER_NAME
 
-logging.getLogger(apprise.LOGGER_NAME).setLevel(logging.CRITICAL + 1)  # it has URLs in it, and what servers answered
+_LOGGER = logging.getLogger(LOGGER_NAME)
+_LOGGER.propagate = False  # what it says may have URLs with tokens in it, and what servers answered
+_LOGGER.addHandler(logging.NullHandler())
 
-MOST_SAID = 200
-_WORTH_HIDING = 4
+_STATUS = re.compile(r"\berror=([1-5][0-9]{2})\b")
 
 
 def is_known(url: str) -> bool:
@@ -27,9 +31,14 @@ def tell(url: str, title: str, text: str) -> str:
         return "its URL is none that apprise knows"
     found = apprise.Apprise(asset=_asset())
     found.add(service)
-    if found.notify(body=text, title=title, body_format=apprise.NotifyFormat.TEXT):
-        return ""
-    return "apprise was not heard to the end"
+    sent = found.notify(body=text, title=title, body_format=apprise.NotifyFormat.TEXT)
+    return "" if sent else _why(entry.message for entry in sent.logs())
+
+
+def _why(said: Iterable[str]) -> str:
+    """What is known of it: the status of an answer. What else apprise says may have more in it than is to be told."""
+    status = next((found[1] for line in said if (found := _STATUS.search(line))), None)
+    return f"it answered {status}" if status else "it cannot be reached, or does not answer"
 
 
 def _service(url: str) -> apprise.NotifyBase | None:

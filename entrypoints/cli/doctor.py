@@ -1,4 +1,5 @@
-"""`countersign doctor`: what is there and what is missing, each with the fix. It changes nothing."""
+"""`countersign doctor`: what is there and what is missing, each with the fix. It changes nothing, and sends nothing
+unless it is asked to."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from domain.errors import Malformed, Unavailable
 from entrypoints.agents import build_workers
 from entrypoints.cli import common
 from entrypoints.cli.doctor_models import models, web
+from entrypoints.cli.doctor_notifier import notifications
 from entrypoints.cli.finding import Finding
 from entrypoints.client import connect
 from entrypoints.host import IMAGES_DIR, build_sandbox
@@ -27,14 +29,19 @@ from entrypoints.state_dir import prepare_state_dir
 from entrypoints.temporal_binary import server_binary
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="Machine-readable on stdout.")] = False) -> None:
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable on stdout.")] = False,
+    notify: Annotated[
+        bool, typer.Option("--notify", help="Send a test message to every address in [notifications].")
+    ] = False,
+) -> None:
     """Look at everything that a verdict needs. Exit code 3 when something is missing.
 
     Example: countersign doctor
     """
     findings = [_python(), _state_dir(), _database(), _evidence(), _temporal(), *_sandbox(), _images(), _workers()]
     findings += [*_signers()]
-    findings += [*models(common.settings()), *web(common.settings())]
+    findings += [*models(common.settings()), *web(common.settings()), *notifications(common.settings(), send=notify)]
     if as_json:
         common.emit_json([asdict(finding) for finding in findings])
     else:

@@ -7,6 +7,7 @@ import itertools
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -20,6 +21,7 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer, Worker
 
 from activities.boundary import speaks_temporal
+from activities.notifications import NotificationActivities
 from activities.signatures import SignatureActivities
 from activities.trail import TrailActivities
 from adapters.signatures import SshSignatures
@@ -37,12 +39,21 @@ from domain.signatures import Signers
 from domain.status import SessionStatus
 from domain.todo import Gate, Todo
 from tests.fakes.evidence import MemoryStore
+from tests.fakes.notifier import ScriptedNotifier
 from tests.workflow import conftest
 from tests.workflow.asking import answer_of, told_by
 from tests.workflow.conftest import StrictTrail, order_of
 from tests.workflow.scripted import LoopPlan, Plan, ScriptedLoop, ScriptedRound, ScriptedSession
 from tests.workflow.scripted_role import Sayings
-from workflows.options import ROLES_QUEUE, SANDBOX_QUEUE, WORKFLOWS_QUEUE, agents_queue, workspace_queue
+from workflows.notification import NotificationWorkflow
+from workflows.options import (
+    NOTIFICATIONS_QUEUE,
+    ROLES_QUEUE,
+    SANDBOX_QUEUE,
+    WORKFLOWS_QUEUE,
+    agents_queue,
+    workspace_queue,
+)
 from workflows.session.starting import turn_of
 from workflows.todo import TodoWorkflow
 from workflows.verification import VerificationWorkflow
@@ -80,6 +91,7 @@ class Script:
     working: asyncio.Event | None = None
     cancelled: int = 0
     audited: Sayings | None = None
+    notifier: ScriptedNotifier = field(default_factory=ScriptedNotifier)
     signers: Signers | None = None
 
 
@@ -166,6 +178,16 @@ class Life:
     todo: Todo
     handle: WorkflowHandle[TodoWorkflow, Todo]
     session: WorkflowHandle[ScriptedSession, None]
+
+    @property
+    def notifier(self) -> ScriptedNotifier:
+        """Who is told what."""
+        return self.script.notifier
+
+    def told_by(self, number: int) -> WorkflowHandle[Any, None]:
+        """The workflow that tells people the `number`th thing."""
+        name = f"notification/{self.todo.session}/{self.todo.id}/{number}"
+        return self.client.get_workflow_handle(name, result_type=type(None))
 
     async def ask(self, name: str, request: Request, update_id: str | None = None) -> Answer:
         """An update, to whichever run there is."""
@@ -295,6 +317,22 @@ async def until(true: Callable[[], Awaitable[bool]]) -> None:
         await asyncio.sleep(0.02)
 
 
+async def telling_of(client: Client, session: str, *todos: str) -> list[WorkflowHandle[Any, Any]]:
+    """Every workflow that tells people of these todos, or of the session."""
+    found = [client.get_workflow_handle(f"notification/{session}")]
+    for todo in todos:
+        for number in itertools.count(1):
+            handle = client.get_workflow_handle(f"notification/{session}/{todo}/{number}")
+            try:
+                await handle.describe()
+            except RPCError as error:
+                if error.status is not RPCStatusCode.NOT_FOUND:
+                    raise
+                break
+            found.append(handle)
+    return found
+
+
 async def terminated(*left: WorkflowHandle[Any, Any]) -> None:
     """What a test leaves open, or else the workers of the next one take it up, to whom the names mean others."""
     for handle in left:
@@ -357,7 +395,7 @@ async def living(
                     await last.result()
                 await life.replayed()
             finally:
-                await terminated(last, sessions)
+                await terminated(last, sessions, *await telling_of(client, session, todo.id))
 
 
 @asynccontextmanager
@@ -374,23 +412,31 @@ async def _working(client: Client, script: Script, trail: StrictTrail, store: Me
         ],
         workspace_queue("here"): [outside.freeze, outside.freeze_base],
         agents_queue("here"): [outside.work],
+        NOTIFICATIONS_QUEUE: telling(script.notifier),
     }
     if script.audited:
         of_rounds = conftest.of_a_round(conftest.Script(auditor=script.audited), trail, MemoryStore())
         queues[WORKFLOWS_QUEUE] = [*of_rounds[WORKFLOWS_QUEUE], outside.admit]
         queues |= {queue: of_rounds[queue] for queue in (SANDBOX_QUEUE, ROLES_QUEUE)}
     rounds = VerificationWorkflow if script.audited else ScriptedRound
+    workflows = [TodoWorkflow, rounds, ScriptedLoop, ScriptedSession, NotificationWorkflow]
     async with AsyncExitStack() as stack:
         for queue, activities in queues.items():
             worker = Worker(
                 client,
                 task_queue=queue,
-                workflows=[TodoWorkflow, rounds, ScriptedLoop, ScriptedSession] if queue == WORKFLOWS_QUEUE else [],
+                workflows=workflows if queue == WORKFLOWS_QUEUE else [],
                 activities=activities,
                 max_heartbeat_throttle_interval=timedelta(seconds=0.1),  # an activity learns of its end by its beats
             )
             await stack.enter_async_context(worker)
         yield
+
+
+def telling(notifier: ScriptedNotifier) -> list[Callable[..., Any]]:
+    """The activities of the queue that tells people."""
+    told = NotificationActivities(notifier, MemoryStore(), ThreadPoolExecutor(1))
+    return [told.plan, told.send]
 
 
 def worked(claim: Claim | None = None, **fields: Any) -> WorkResult:

@@ -26,12 +26,14 @@ from domain.session import SESSION_TIMEOUT, Session
 from domain.status import TodoStatus
 from domain.todo import Gate, workflow_id_of
 from tests.fakes.evidence import MemoryStore
+from tests.fakes.notifier import ScriptedNotifier
 from tests.workflow.asking import answer_of, told_by
 from tests.workflow.conftest import StrictTrail, order_of
-from tests.workflow.lives import Outside, Script, terminated, until
+from tests.workflow.lives import Outside, Script, telling, telling_of, terminated, until
 from tests.workflow.scripted import ScriptedRound
 from tests.workflow.scripted_todo import ScriptedTodo
-from workflows.options import WORKFLOWS_QUEUE, workspace_queue
+from workflows.notification import NotificationWorkflow
+from workflows.options import NOTIFICATIONS_QUEUE, WORKFLOWS_QUEUE, workspace_queue
 from workflows.session.starting import attributes_of, title_of, turn_of
 from workflows.session.workflow import SessionWorkflow
 from workflows.todo import TodoWorkflow
@@ -161,13 +163,16 @@ async def sitting(
     defaults: bool = False,
     patched: bool = False,
     outside: Script | None = None,
+    notifier: ScriptedNotifier | None = None,
 ) -> AsyncIterator[Sitting]:
     """A session of these todos, opened; replayed at the end. With `defaults` agents may create todos like any here.
 
     `outside`: the todos are real ones, with that around them, and their rounds do as they are told.
+    `notifier`: by whom people are told, where there is no `outside` that says so.
     `patched`: what a test changed in a module holds in the workflows, too, which have their own copies otherwise.
     """
     client, trail, store = environment.client, StrictTrail(), MemoryStore()
+    told = Script(notifier=notifier or ScriptedNotifier())
     activities = TodoActivities(store, TemporalTodos(client, WORKFLOWS_QUEUE, attributes_of, title_of, turn_of))
     with environment.with_time_skipping_disabled():
         runner = UnsandboxedWorkflowRunner() if patched else SandboxedWorkflowRunner()
@@ -177,7 +182,8 @@ async def sitting(
             activities.start,
             activities.tell,
         ]
-        async with _working(client, runner, calls, outside):
+        kinds: list[type] = [ScriptedTodo] if outside is None else [TodoWorkflow, ScriptedRound]
+        async with _working(client, runner, calls, outside or told, kinds):
             moment = datetime(2026, 1, 15, tzinfo=UTC)
             session = Session(
                 id=f"sit{next(_names)}",
@@ -202,15 +208,17 @@ async def sitting(
                 yield seated
                 await seated.replayed()
             finally:
-                await terminated(seated.handle, *map(seated.todo, (await seated.state()).todos))
+                todos_there = (await seated.state()).todos
+                left = await telling_of(client, session.id, *todos_there)
+                await terminated(seated.handle, *map(seated.todo, todos_there), *left)
 
 
 @asynccontextmanager
 async def _working(
-    client: Client, runner: WorkflowRunner, calls: list[Callable[..., Any]], outside: Script | None
+    client: Client, runner: WorkflowRunner, calls: list[Callable[..., Any]], outside: Script, todos: list[type]
 ) -> AsyncIterator[None]:
-    ports = Outside(outside or Script())
-    workflows = [SessionWorkflow, ScriptedTodo] if outside is None else [SessionWorkflow, TodoWorkflow, ScriptedRound]
+    ports = Outside(outside)
+    workflows = [SessionWorkflow, NotificationWorkflow, *todos]
     async with (
         Worker(
             client,
@@ -220,6 +228,7 @@ async def _working(
             workflow_runner=runner,
         ),
         Worker(client, task_queue=workspace_queue("here"), activities=[ports.freeze, ports.freeze_base]),
+        Worker(client, task_queue=NOTIFICATIONS_QUEUE, activities=telling(outside.notifier)),
     ):
         yield
 
