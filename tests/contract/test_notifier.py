@@ -55,6 +55,10 @@ class Receiver:
     got: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
     port: int = 0
 
+    async def is_asked(self) -> None:
+        """Wait until something has come."""
+        assert await asyncio.to_thread(self.asked.wait, 60), "it never came"
+
     def handler(receiver) -> type[BaseHTTPRequestHandler]:  # noqa: N805 - the handler inside has its own self
         """What the server runs."""
 
@@ -72,8 +76,6 @@ class Receiver:
                     self.send_header("Location", receiver.goes_to)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
-
-            do_GET = do_POST
 
             def log_message(self, *_: object) -> None:
                 """Nothing is said: the test looks at what was sent."""
@@ -195,7 +197,7 @@ class TestARealOne:
         receiver.may_answer.clear()
         notifier = real(kind, receiver.port)
         sending = asyncio.create_task(notifier.send(DELIVERY))
-        await asyncio.to_thread(receiver.asked.wait)
+        await receiver.is_asked()
         assert not sending.done()
         sending.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -218,7 +220,7 @@ class TestARealOne:
         receiver.may_answer.clear()
         notifier = real(kind, receiver.port)
         first = asyncio.create_task(notifier.send(DELIVERY))
-        await asyncio.to_thread(receiver.asked.wait)
+        await receiver.is_asked()
         with pytest.raises(Unavailable, match="1 earlier messages are still under way"):
             await notifier.send(DELIVERY)
         receiver.may_answer.set()

@@ -28,9 +28,11 @@ OTHERS_VARIABLES = {
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
     "TEMPORAL_NAMESPACE",
+    "TEAM_CHAT_URL",
     *KEYS.values(),
 }
-"""Variables of a worker that are no settings of ours: the bucket's, models' keys, what Temporal's own profiles read."""
+"""Variables of a worker that are no settings of ours: the bucket's, models' keys, addresses of people, what Temporal's
+own profiles read."""
 
 KINDS = {
     "ConfigMap": "v1",
@@ -150,10 +152,10 @@ def test_the_guide_says_where_the_other_queues_are_served() -> None:
 def test_a_worker_has_longer_to_end_than_it_takes() -> None:
     drain = float(COMPOSE["x-settings"]["COUNTERSIGN_DRAIN_TIMEOUT"])
     grace = [service["stop_grace_period"] for name, service in COMPOSE["services"].items() if queues(service)]
-    assert [float(one.removesuffix("s")) > drain for one in grace] == [True, True, True]
+    assert [float(one.removesuffix("s")) > drain for one in grace] == [True] * 4
     drain = float(data_of("ConfigMap")["countersign"]["COUNTERSIGN_DRAIN_TIMEOUT"])
     long = [pod["terminationGracePeriodSeconds"] for _, pod in pods() if queues(pod["containers"][0])]
-    assert [one > drain for one in long] == [True, True, True]
+    assert [one > drain for one in long] == [True] * 4
 
 
 def test_only_those_who_ask_models_have_their_keys() -> None:
@@ -164,6 +166,11 @@ def test_only_those_who_ask_models_have_their_keys() -> None:
         if asks:
             mounted = [str(volume) for volume in worker.get("volumes", []) + worker.get("volumeMounts", [])]
             assert not [one for one in mounted if "docker" in one or "engine" in one], name
+
+
+def test_only_those_who_tell_people_have_their_addresses() -> None:
+    for name, worker in workers():
+        assert ("TEAM_CHAT_URL" in variables(worker)) is ("notifications" in queues(worker)), name
 
 
 def test_what_compose_names_is_there() -> None:

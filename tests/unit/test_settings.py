@@ -155,7 +155,9 @@ class TestWhatOverrulesWhat:
     def test_the_file_overrules_what_is_built_in(self, project: Path) -> None:
         (project / "countersign.toml").write_text(WHOLE_FILE)
         found = load_settings(project)
-        assert found.model_dump(exclude={"project", "state_dir", "temporal_profile", "model", "agents"}) == {
+        assert found.model_dump(
+            exclude={"project", "state_dir", "temporal_profile", "model", "agents", "notifications"}
+        ) == {
             "temporal_address": "server:7233",
             "temporal_namespace": "team",
             "temporal_binary": None,
@@ -223,7 +225,7 @@ class TestWhatOverrulesWhat:
             monkeypatch.setenv(f"COUNTERSIGN_{name.upper()}", value)
         found = load_settings(project)
         here = project.parent
-        assert found.model_dump(exclude={"project", "temporal_profile", "model", "agents"}) == {
+        assert found.model_dump(exclude={"project", "temporal_profile", "model", "agents", "notifications"}) == {
             **values,
             "state_dir": here / "other",
             "payload_key_file": here / "other" / "payload",
@@ -339,7 +341,7 @@ class TestTheFile:
             ('[evidence]\ndir = "\\u0000"\n', "2: evidence.dir: a path with a NUL character, expected a path"),
             (
                 "[notifications]\nx = 1\n",
-                "1: notifications: is not supported by this version, expected it to be left out",
+                "2: notifications.x: unknown field 'x', expected one of",
             ),
             (
                 "[policy_floor]\nrevision = 1\n",
@@ -392,13 +394,14 @@ class TestTheFile:
         read = ProjectFile.model_validate({"temporal": {"address": "a"}, "evidence": {"dir": "e"}})
         assert read.as_settings(project) == {"temporal_address": "a", "evidence_dir": project / "e"}
         whole = {"verification_defaults", "thresholds", "override_policy", "policy_floor", "agents", "signers"}
+        whole |= {"notifications"}
         tables = (field.annotation for name, field in ProjectFile.model_fields.items() if name not in whole)
         keys = sum(
             len(table.model_fields) for table in tables if isinstance(table, type) and hasattr(table, "model_fields")
         )
         assert keys == len(Settings.model_fields) - len(
             {"project", "state_dir", "temporal_profile", "temporal_binary", "github_token", "database_owner_url"}
-            | {"deployment", "build_id", "model", "agents", "signers_file"}
+            | {"deployment", "build_id", "model", "agents", "signers_file", "notifications"}
         )
 
     @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
