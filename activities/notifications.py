@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from temporalio import activity
 
-from activities.boundary import speaks_temporal
+from activities.boundary import beating, speaks_temporal
 from domain.base import canonical_json, sha256_hex
 from domain.errors import Unavailable
 from domain.notifications import Delivery, Sent, Whom, WhomInput
@@ -44,6 +44,10 @@ class NotificationActivities:
     @speaks_temporal
     async def send(self, delivery: Delivery) -> Sent:
         """Send it, unless the address has taken it already. Fails retryably where it was not taken."""
+        async with beating():
+            return await self._sent(delivery)
+
+    async def _sent(self, delivery: Delivery) -> Sent:
         key = sha256_hex(canonical_json({"delivery": delivery.id}))
         sent = Sent(tries=activity.info().attempt)
         if await self._asked(lambda: self._store.recall(key)) is not None:

@@ -171,6 +171,7 @@ NOTIFY: ActivityOptions = {
     "task_queue": NOTIFICATIONS_QUEUE,
     "start_to_close_timeout": timedelta(minutes=1),
     "schedule_to_close_timeout": timedelta(days=7),
+    "heartbeat_timeout": HEARTBEAT,
     "retry_policy": RetryPolicy(maximum_interval=timedelta(minutes=1)),
     "priority": _goes("answer"),
 }

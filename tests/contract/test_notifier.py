@@ -8,12 +8,9 @@ import hmac
 import json
 import logging
 import socket
-import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler
 
 import pytest
 
@@ -26,6 +23,7 @@ from domain.notifications import Delivery, Notice, Whom, WhomInput
 from domain.ports import Notifier
 from tests.fakes.notifier import ScriptedNotifier
 from tests.listening import listening
+from tests.receiver import Receiver
 
 SECRET = "hunter2-and-more"
 TOKEN = "tok-5f2a9c"
@@ -41,46 +39,6 @@ NOTICE = Notice(
     since=datetime(2026, 1, 15, 10, 0, tzinfo=UTC),
 )
 DELIVERY = Delivery(id="notification/s/a/1/escalated/team", address="team", notice=NOTICE)
-
-
-@dataclass
-class Receiver:
-    """Answers with `status`, once it may; notes what it is sent. `goes_to`: where it redirects."""
-
-    status: int = 200
-    goes_to: str = ""
-    drops: bool = False
-    may_answer: threading.Event = field(default_factory=threading.Event)
-    asked: threading.Event = field(default_factory=threading.Event)
-    got: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
-    port: int = 0
-
-    async def is_asked(self) -> None:
-        """Wait until something has come."""
-        assert await asyncio.to_thread(self.asked.wait, 60), "it never came"
-
-    def handler(receiver) -> type[BaseHTTPRequestHandler]:  # noqa: N805 - the handler inside has its own self
-        """What the server runs."""
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                receiver.got.append((self.path, dict(self.headers), body))
-                receiver.asked.set()
-                receiver.may_answer.wait()
-                if receiver.drops:
-                    self.connection.shutdown(socket.SHUT_RDWR)
-                    return
-                self.send_response(receiver.status)
-                if receiver.goes_to:
-                    self.send_header("Location", receiver.goes_to)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                """Nothing is said: the test looks at what was sent."""
-
-        return Handler
 
 
 @pytest.fixture
@@ -308,7 +266,7 @@ async def test_a_url_that_apprise_does_not_know_is_told_without_it(receiver: Rec
 def test_addresses_are_told_of_what_they_want_to_hear(
     fields: dict[str, object], kind: str, session: str, told: bool
 ) -> None:
-    notifier = real("apprise", 1, **fields)
+    notifier = real("apprise", 1, None, **fields)
     whom = notifier.whom(WhomInput.model_validate({"kind": kind, "session": session}))
     notifier.close()
     assert whom.now == (("team",) if told else ())

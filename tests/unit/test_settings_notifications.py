@@ -77,23 +77,26 @@ HOOK = "[notifications.webhooks.a]\n"
         (f"{ADDRESS}url = 'json://h?+X-Key=v'\n", "2: notifications.addresses.a.url: has a user, a password or par"),
         (f"{ADDRESS}url = 'garbage'\n", "2: notifications.addresses.a.url: is no URL, expected url_variable"),
         (f"{ADDRESS}url_variable = 'V'\nevents = []\n", "3: notifications.addresses.a.events: is told of nothing"),
-        (f"{ADDRESS}url_variable = 'V'\nevents = ['x']\n", "3: notifications.addresses.a.events[0]: 'x', expected"),
+        (f"{ADDRESS}url_variable = 'V'\nevents = ['x']\n", "3: notifications.addresses.a.events[0]: the text 'x'"),
         (f"{ADDRESS}url_variable = '1'\n", "2: notifications.addresses.a.url_variable: '1' is no variable name"),
         (
             f"{ADDRESS}url_variable = 'V'\nevents = ['question']\nsecond = true\n",
             "4: notifications.addresses.a.second: is told by the second reminder, of which it hears nothing",
         ),
-        (f"{HOOK}url = 'https://h/x'\n", "1: notifications.webhooks.a: required field 'secret_variable' is missing"),
+        (f"{HOOK}url = 'https://h/x'\n", "1: notifications.webhooks.a.secret_variable: is missing"),
         (f"{HOOK}url = 'https://u:p@h/x'\nsecret_variable = 'S'\n", "2: notifications.webhooks.a.url: the URL has a"),
         (
             f"{ADDRESS}url_variable = 'V'\n{HOOK}url = 'https://h/x'\nsecret_variable = 'S'\n",
             "3: notifications.webhooks.a: an address has the same name, expected a name of its own",
         ),
-        ("[notifications.addresses.'a b']\nurl_variable = 'V'\n", "notifications.addresses.a b: is no name of an"),
+        (
+            "[notifications.addresses.'a b']\nurl_variable = 'V'\n",
+            "1: notifications.addresses['a b']: is no name",
+        ),
         ("[notifications]\nremind_after = 60\nsecond_after = 60\n", "3: notifications.second_after: is not after"),
         (
             "[notifications]\nremind_after = -1\n",
-            "2: notifications.remind_after: the number -1, expected seconds: a number, 0",
+            "2: notifications.remind_after: the number -1, expected",
         ),
     ],
 )
