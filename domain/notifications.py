@@ -85,9 +85,9 @@ class WhomInput(Message):
 
 
 class Whom(Message):
-    """Addresses by name: told `now`, by each reminder, and by the second one, too. Seconds since the wait began."""
+    """Addresses by name: told at `first`, by each reminder, and by the second one, too. Seconds since the wait began."""
 
-    now: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
     reminded: tuple[str, ...] = ()
     second: tuple[str, ...] = ()
     remind_after: float = 0.0

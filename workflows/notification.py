@@ -49,9 +49,9 @@ class NotificationWorkflow:
         whom = await self._whom()
         if whom is None:
             return
-        self._tell(self._notice, whom.now)
-        first, both = whom.reminded, tuple(dict.fromkeys((*whom.reminded, *whom.second)))
-        for number, after, names in ((1, whom.remind_after, first), (2, whom.second_after, both)):
+        self._tell(self._notice, whom.first)
+        both = tuple(dict.fromkeys((*whom.reminded, *whom.second)))
+        for number, after, names in ((1, whom.remind_after, whom.reminded), (2, whom.second_after, both)):
             if after and names and await self._still_waits(after, number):
                 await self._remind(number, names)
         for sending in self._sending:

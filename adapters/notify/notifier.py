@@ -36,7 +36,7 @@ class ConfiguredNotifier:
         told = [name for name, one in named.items() if not one.second and one.hears(request.kind, request.session)]
         reminded = [name for name, one in named.items() if one.hears("reminder", request.session)]
         return Whom(
-            now=tuple(told),
+            first=tuple(told),
             reminded=tuple(name for name in reminded if not named[name].second),
             second=tuple(name for name in reminded if named[name].second),
             remind_after=self._table.remind_after,

@@ -69,7 +69,7 @@ KINDS = ["apprise", "webhook"]
 @asynccontextmanager
 async def notifier_of(kind: str, port: int) -> AsyncIterator[Notifier]:
     if kind == "fake":
-        yield ScriptedNotifier(told=Whom(now=("team",), reminded=("team",), remind_after=3600, second_after=14_400))
+        yield ScriptedNotifier(told=Whom(first=("team",), reminded=("team",), remind_after=3600, second_after=14_400))
         return
     made = real(kind, port)
     try:
@@ -83,7 +83,7 @@ class TestEveryNotifier:
     async def test_it_says_who_is_told_and_reminded(self, kind: str, receiver: Receiver) -> None:
         async with notifier_of(kind, receiver.port) as notifier:
             whom = notifier.whom(WhomInput(kind="escalated", session="s"))
-        assert whom == Whom(now=("team",), reminded=("team",), remind_after=3600, second_after=14_400)
+        assert whom == Whom(first=("team",), reminded=("team",), remind_after=3600, second_after=14_400)
 
     async def test_what_is_taken_is_sent_once(self, kind: str, receiver: Receiver) -> None:
         async with notifier_of(kind, receiver.port) as notifier:
@@ -269,11 +269,11 @@ def test_addresses_are_told_of_what_they_want_to_hear(
     notifier = real("apprise", 1, None, **fields)
     whom = notifier.whom(WhomInput.model_validate({"kind": kind, "session": session}))
     notifier.close()
-    assert whom.now == (("team",) if told else ())
+    assert whom.first == (("team",) if told else ())
 
 
 def test_the_second_address_is_told_by_the_second_reminder_only() -> None:
     notifier = real("webhook", 1, second=True)
     whom = notifier.whom(WhomInput(kind="escalated", session="s"))
     notifier.close()
-    assert (whom.now, whom.reminded, whom.second) == ((), (), ("team",))
+    assert (whom.first, whom.reminded, whom.second) == ((), (), ("team",))

@@ -60,7 +60,7 @@ def test_a_message_arrives_when_its_receiver_is_back(project: Project, receiver:
     receiver.status = 500
     receiver.may_answer.set()
     wait_for(lambda: len(receiver.got) > 1)
-    unblocked = project.answer("todo", "unblock", "s/a", "--clarification", "the first", "--json")
+    unblocked = project.answer("unblock", "s/a", "--clarification", "the first", "--json")
     assert unblocked["status"] == "in_progress", "nor for what is refused"
     assert told(project, "s") == []
     receiver.status = 200

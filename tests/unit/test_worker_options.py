@@ -104,6 +104,7 @@ def test_versioned_workflows_are_the_same_under_the_same_names() -> None:
         VersioningBehavior.UNSPECIFIED,
         VersioningBehavior.PINNED,
         VersioningBehavior.UNSPECIFIED,
+        VersioningBehavior.UNSPECIFIED,
     ]
     for one, other in zip(plain, versioned, strict=True):
         assert issubclass(other.cls, one.cls)

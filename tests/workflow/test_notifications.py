@@ -18,7 +18,7 @@ from tests.workflow.sittings import sitting, todo
 from workflows import options
 from workflows.notification import NotificationWorkflow
 
-TEAM = Whom(now=("team",), reminded=("team",), second=("boss",), remind_after=3600, second_after=14_400)
+TEAM = Whom(first=("team",), reminded=("team",), second=("boss",), remind_after=3600, second_after=14_400)
 HARD_FAIL = Plan(outcome="failed", trigger="hard_fail", passed=False, not_passed=("tests",))
 
 
@@ -125,7 +125,7 @@ async def test_an_address_that_refuses_or_hangs_delays_neither_the_todo_nor_the_
     server: WorkflowEnvironment,
 ) -> None:
     async with living(server) as life:
-        life.notifier.told = TEAM.model_copy(update={"now": ("hangs", "down", "team")})
+        life.notifier.told = TEAM.model_copy(update={"first": ("hangs", "down", "team")})
         life.notifier.refusals, life.notifier.hangs = {"down": 2}, {"hangs"}
         await asks(life)
         assert life.notifier.kinds("team") == ["question"]
@@ -142,7 +142,7 @@ async def test_an_address_that_refuses_or_hangs_delays_neither_the_todo_nor_the_
 
 async def test_reminders_go_out_while_the_first_message_is_still_tried(server: WorkflowEnvironment) -> None:
     async with living(server) as life:
-        life.notifier.told = TEAM.model_copy(update={"now": ("hangs", "team")})
+        life.notifier.told = TEAM.model_copy(update={"first": ("hangs", "team")})
         life.notifier.hangs = {"hangs"}
         await asks(life)
         handle = life.told_by(1)
@@ -159,7 +159,7 @@ async def test_reminders_go_out_while_the_first_message_is_still_tried(server: W
 
 async def test_what_cannot_be_told_for_good_is_in_the_trail(server: WorkflowEnvironment) -> None:
     async with living(server) as life:
-        life.notifier.told = TEAM.model_copy(update={"now": ("gone",), "reminded": (), "second": ()})
+        life.notifier.told = TEAM.model_copy(update={"first": ("gone",), "reminded": (), "second": ()})
         life.notifier.gone = {"gone"}
         await life.started()
         await life.ask("block", Block(actor=WORKER, question="which one?"))
