@@ -85,7 +85,7 @@ class WhomInput(Message):
 
 
 class Whom(Message):
-    """Addresses by name: told at `first`, by each reminder, and by the second one, too. Seconds since the wait began."""
+    """Addresses by name: told at `first`, by each reminder, and by the second, too. Seconds since the wait began."""
 
     first: tuple[str, ...] = ()
     reminded: tuple[str, ...] = ()
