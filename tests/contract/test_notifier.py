@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import io
 import json
 import logging
 import socket
@@ -205,8 +206,15 @@ class TestARealOne:
     ) -> None:
         caplog.set_level(logging.INFO)
         receiver.status = 500
-        await self.refused(real(kind, receiver.port))
+        handler = logging.StreamHandler(said := io.StringIO())
+        handler.setFormatter(logging.Formatter("%(name)s %(message)s"))
+        logging.getLogger().addHandler(handler)
+        try:
+            await self.refused(real(kind, receiver.port))
+        finally:
+            logging.getLogger().removeHandler(handler)
         assert TOKEN not in caplog.text
+        assert "apprise" not in said.getvalue(), "what a worker's own handler would print"
         assert TOKEN not in "".join(capfd.readouterr())
 
     async def test_a_variable_that_is_not_set_is_named(self, kind: str, receiver: Receiver) -> None:

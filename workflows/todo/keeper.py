@@ -82,7 +82,8 @@ class Keeper:
         for event in step.events:
             ref = await self._trail.write(event, about, ref.event_id if ref else "")
         before, self._todo = self._todo, step.todo
-        self.notifying.saw(before, step.todo, step.events, self._trail.recorded_at or workflow.now())
+        recorded = self._trail.recorded_at if step.events else None
+        self.notifying.saw(before, step.todo, step.events, recorded or workflow.now())
         self.tell()
         self._board.show(self._todo)
         return ref
