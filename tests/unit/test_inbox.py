@@ -223,7 +223,8 @@ def test_what_keeps_a_machine_from_telling_can_be_edited(
 
 def test_criteria_that_nobody_judged_are_named(desk: Desk) -> None:
     clear = {"id": "AC-1", "type": "subjective", "description": "It is clear"}
-    order = {"acceptance_criteria": [clear], "verification": {"objective_only": True}}
+    advisory = {"id": "AC-2", "type": "subjective", "description": "It is short", "required": False}
+    order = {"acceptance_criteria": [clear, advisory], "verification": {"objective_only": True}}
     put(desk, waits(desk, order=order, trigger="not_judged"), rounds=(decided(desk, order, result("tests", P)),))
     found = entry(desk)
     assert found["criteria"] == [{"id": "AC-1", "text": "It is clear", "why": "nobody judged it"}]
