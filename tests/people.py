@@ -1,4 +1,4 @@
-"""What people and agents do to todos in tests of the whole line: sessions, claims, and signals as anybody sends them."""
+"""What people and agents do to todos in tests of the whole line: sessions, claims, signals as anybody sends them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,18 @@ def waits(project: Project, session: str) -> list[dict[str, Any]]:
 def signal(address: str, workflow: str, name: str, *inputs: Any) -> subprocess.CompletedProcess[str]:
     """`temporal workflow signal`, by the program itself; each of `inputs` as JSON."""
     given = [part for value in inputs for part in ("--input", json.dumps(value))]
-    line = [TEMPORAL, "workflow", "signal", "--address", address, "--workflow-id", workflow, "--name", name, *given]
+    line: list[str | Path] = [
+        TEMPORAL,
+        "workflow",
+        "signal",
+        "--address",
+        address,
+        "--workflow-id",
+        workflow,
+        "--name",
+        name,
+        *given,
+    ]
     return subprocess.run(line, capture_output=True, text=True, check=True, timeout=150)
 
 

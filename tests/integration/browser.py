@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import quote
 
 from selenium.common.exceptions import (
+    ElementClickInterceptedException,
+    ElementNotInteractableException,
     InvalidSwitchToTargetException,
     NoSuchElementException,
     StaleElementReferenceException,
@@ -16,6 +18,7 @@ from selenium.common.exceptions import (
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
 
 CHROMIUM = "/usr/bin/chromium"
 DRIVER = "/usr/bin/chromedriver"
@@ -67,6 +70,18 @@ class Browser:
                 self.driver.refresh()
                 anew = time.monotonic() + ANEW_SECONDS
             time.sleep(0.3)
+
+    def press(self, selector: str, text: str = "") -> WebElement:
+        """Click what can be seen at `selector`, with that text if one is named; fails when it never is there."""
+        deadline = time.monotonic() + LOOK_SECONDS
+        while True:
+            for found in self.driver.find_elements(By.CSS_SELECTOR, selector):
+                with suppress(*DRAWN_ANEW, ElementClickInterceptedException, ElementNotInteractableException):
+                    if found.is_displayed() and text in ("", found.text.strip()):
+                        found.click()
+                        return found
+            assert time.monotonic() < deadline, f"no {selector} {text} to click on {self.driver.current_url}"
+            time.sleep(0.1)
 
     def _text(self) -> str:
         """Of the page and the frames in it: Markdown is shown in frames of its own."""
