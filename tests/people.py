@@ -44,6 +44,12 @@ def claims(project: Project, todo: str, text: str) -> None:
     project.answer("todo", "claim", todo, "--claim", file.name, "--as", "worker:bot", "--json")
 
 
+def question(project: Project, todo: str, text: str) -> None:
+    """The worker begins, and cannot go on without an answer."""
+    project.answer("todo", "start", todo, "--as", "worker:bot", "--json")
+    project.answer("todo", "block", todo, "--question", text, "--as", "worker:bot", "--json")
+
+
 def view(project: Project, todo: str) -> dict[str, Any]:
     """A todo as the command line shows it."""
     shown: dict[str, Any] = project.answer("todo", "show", todo, "--json")
