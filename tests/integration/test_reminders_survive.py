@@ -1,4 +1,4 @@
-"""Reminders of todos that wait for people come when worker, server and host were killed meanwhile, each of them once."""
+"""Reminders of todos that wait for people come when worker, server and host were killed meanwhile, each one once."""
 
 from __future__ import annotations
 

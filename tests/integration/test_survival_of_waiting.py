@@ -35,7 +35,7 @@ def standing(project: Project, todos: list[str]) -> tuple[list[tuple[str, str]],
 def waiting_crowd(project: Project, count: int) -> list[str]:
     """So many todos of a session that wait for a person: two have claimed what nothing can check, the others ask."""
     names = [f"t{number}" for number in range(count)]
-    session(project, "crowd", *names, pause_on_escalation=False)
+    session(project, "crowd", *names, safeguards={"pause_on_escalation": False})
     todos = [f"crowd/{name}" for name in names]
     for todo in todos[2:]:
         question(project, todo, f"which one for {todo}?")
