@@ -29,7 +29,8 @@ def kill(project: Project, *victims: str) -> dict[str, Any]:
 
 def standing(project: Project, todos: list[str]) -> tuple[list[tuple[str, str]], list[str]]:
     """Where all of them stand, and which todos are in the inbox; a session that is paused is there, too."""
-    return [status(project, todo) for todo in todos], sorted(one["todo"] for one in waits(project, "crowd") if one["todo"])
+    listed = sorted(one["todo"] for one in waits(project, "crowd"))
+    return [status(project, todo) for todo in todos], [todo for todo in listed if todo]
 
 
 def waiting_crowd(project: Project, count: int) -> list[str]:
