@@ -15,6 +15,7 @@ from adapters.config.text_file import read_text_file
 from adapters.masking.known import KNOWN
 from adapters.signatures.signing import sign_text
 from domain.errors import Malformed, Problem
+from domain.events import Actor
 from domain.lifecycle import Command
 from domain.read_model import TodoView
 from domain.requests import HumanRequest
@@ -33,6 +34,11 @@ def sign(request: H, command: Command, about: About, key: Path, *, minutes: floa
     """The request with its signature by `key`, good for so long. Raises `Malformed`, `Unavailable`."""
     signed = sign_text(statement_text(request, command, about, minutes=minutes), key)
     return request.model_copy(update={"signed": signed})
+
+
+def named(request: H) -> H:
+    """The request of the person whom it names, who has to be the signer; else it is whoever's the signature is."""
+    return request.model_copy(update={"actor": Actor(role="human", identity=request.actor.identity)})
 
 
 def statement_text(request: HumanRequest, command: Command, about: About, *, minutes: float = MINUTES) -> str:

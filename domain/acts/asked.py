@@ -25,11 +25,13 @@ Act = Callable[[Todo, H, datetime], Outcome | Declined]
 
 
 def unsigned(request: R) -> R:
-    """The request as it is recorded where no signature says who asks: nobody is known to be a person of that name."""
-    if request.actor.role != "human":
-        return request
-    actor = Actor(role="unattributed", identity=request.actor.identity)
-    return request.model_copy(update={"actor": actor})
+    """The request as it is recorded where no signature says who asks."""
+    return request.model_copy(update={"actor": unproven(request.actor)})
+
+
+def unproven(actor: Actor) -> Actor:
+    """Who acts, unsigned: nobody is known to be a person of that name, whatever a sender says of itself."""
+    return Actor(role="unattributed", identity=actor.identity) if actor.role == "human" else actor
 
 
 def done(

@@ -62,6 +62,9 @@ def sender_of(said: str | None, role: Role) -> Sender:
     """Who `--as` names, else the user in that role. Raises `Malformed`."""
     if said is None:
         return Sender(Actor(role=role, identity=getpass.getuser()))
+    role_said, colon, name = said.partition(":")
+    if ROLES.get(role_said) == "unattributed" and colon:  # a person's name may well be an address
+        return Sender(Actor(role="unattributed", identity=name or getpass.getuser()))
     found = _SENDER.fullmatch(said)
     if found is None or found["role"] not in ROLES:
         raise malformed(

@@ -95,11 +95,17 @@ def _signed(view: TodoView, command: Command, request: R, human: Human) -> R:
     """With the signature that was made by hand, else with one of the key; without either as it is."""
     if human.statement is not None and human.signature is not None:
         given = _signing().envelope(_file("--statement", human.statement), _file("--signature", human.signature))
-        return request.model_copy(update={"signed": given})
+        return _named(request.model_copy(update={"signed": given}), human)
     if not human.key:
         return request
     signed: R = _signing().sign(request, command, _signing().about_of(view), _file("--key", Path(human.key)))
-    return signed
+    return _named(signed, human)
+
+
+def _named(request: R, human: Human) -> R:
+    """Of the person whom `--as` names, who has to be the signer; the user's own name is no principal."""
+    named: R = _signing().named(request) if human.sender else request
+    return named
 
 
 def _file(option: str, path: Path) -> Path:

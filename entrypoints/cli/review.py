@@ -61,7 +61,9 @@ def review(
         tell(page)
     else:
         app = without_collecting("entrypoints.review.app")
-        asker = without_collecting("entrypoints.review.asking").LiveAsker(common.settings(), key)
+        asker = without_collecting("entrypoints.review.asking").LiveAsker(
+            common.settings(), key, named=sender is not None
+        )
         _run(app.ReviewApp(page, load, asker, who))
 
 

@@ -40,11 +40,15 @@ class Asker(Protocol):
 
 
 class LiveAsker:
-    """Asks workflows, through one connection that is made when it is first needed. `key` signs, if there is one."""
+    """Asks workflows, through one connection that is made when it is first needed. `key` signs, if there is one.
 
-    def __init__(self, settings: Settings, key: Path | None = None) -> None:
+    `named`: whom the request names has to be the signer.
+    """
+
+    def __init__(self, settings: Settings, key: Path | None = None, *, named: bool = False) -> None:
         self._settings = settings
         self._key = key
+        self._named = named
         self._lives: Lives | None = None
 
     def signs(self, act: Act) -> bool:
@@ -57,7 +61,8 @@ class LiveAsker:
             return request
         signing = without_collecting("entrypoints.signing")
         signed: HumanRequest = signing.sign(request, act.command, signing.about_of(page.todo), self._key)
-        return signed
+        named: HumanRequest = signing.named(signed) if self._named else signed
+        return named
 
     async def ask(self, page: Page, act: Act, request: HumanRequest) -> Answer:
         """Of an edit the order that will be is stored first: it is named by its digest."""

@@ -164,6 +164,7 @@ async def sitting(
     patched: bool = False,
     outside: Script | None = None,
     notifier: ScriptedNotifier | None = None,
+    by: Actor = ANN,
 ) -> AsyncIterator[Sitting]:
     """A session of these todos, opened; replayed at the end. With `defaults` agents may create todos like any here.
 
@@ -190,7 +191,7 @@ async def sitting(
                 host="here",
                 store=trail.store_id(),
                 order=store.put(SessionPlan(defaults=order_of("defaults")).blob) if defaults else "",
-                created_by=ANN,
+                created_by=by,
                 created_at=moment,
                 deadline=moment,
                 timeout=seconds,
@@ -198,7 +199,7 @@ async def sitting(
             plan = store.put(todos_blob(todos))
             handle = await client.start_workflow(
                 SessionWorkflow.run,
-                SessionInput(session=session, plan=plan, actor=ANN),
+                SessionInput(session=session, plan=plan, actor=by),
                 id=session.workflow_id,
                 task_queue=WORKFLOWS_QUEUE,
             )

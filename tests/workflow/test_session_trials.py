@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from temporalio.testing import WorkflowEnvironment
 
+from domain.events import Actor
 from domain.requests import AddNote, Answer, Create, Edit, Pause, Resume, Stop
 from tests.workflow.asking import answer_of
 from tests.workflow.lives import Script
@@ -62,6 +63,18 @@ async def test_a_session_is_asked_of_the_version_that_was_seen(server: WorkflowE
             ("refused", None, "stale_version"),
             ("resumed", 3, None),
         ]
+
+
+async def test_in_a_session_nobody_is_human_by_saying_so(server: WorkflowEnvironment) -> None:
+    eve = Actor(role="human", identity="eve")
+    async with sitting(server, todo("a"), outside=Script(), by=eve) as s:
+        await s.ask("pause", Pause(actor=eve))
+        await s.ask("create", Create(actor=eve, orders=s.plan(todo("c")), ids=("c",)))
+        note = AddNote(actor=eve, content="begun")
+        await answer_of(s.client.get_workflow_handle(f"todo/{s.id}/c"), "note", note, result_type=Answer)
+        people = {str(row.actor) for row in s.trail.rows() if row.actor.role != "system"}
+        assert people == {"unattributed:eve"}
+        assert {row.action for row in s.trail.rows()} >= {"session_created", "paused", "todo_created", "noted"}
 
 
 async def test_a_subtask_is_of_the_version_of_its_parent_and_says_why(server: WorkflowEnvironment) -> None:

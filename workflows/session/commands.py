@@ -15,6 +15,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.packing import unpacked_all
     from activities.todos import TodoActivities
     from domain import sessions
+    from domain.acts.asked import unsigned
     from domain.events import Actor, TrailRef
     from domain.life import PART_TODOS, PlanInput, Planned, StartTodosInput
     from domain.requests import Answer, Create, HumanRequest, Refusal, Request
@@ -39,8 +40,10 @@ class Commands:
     ) -> Answer:
         """Do it, or record that it was refused; `wait` until all todos that it means something to know of it.
 
-        A trial is only answered. Raises `ActivityError` where no row could be stored.
+        A trial is only answered. Nothing that is asked of a session is signed. Raises `ActivityError` where no row could
+        be stored.
         """
+        request = unsigned(request)
         async with self._keeper.lock:
             session = self._keeper.session
             outcome = outsider(session.id, request) or act(session, request, workflow.now())
@@ -56,6 +59,7 @@ class Commands:
     async def create(self, request: Create) -> Answer:
         """New todos, answered once they are started; a trial starts none. Raises `ActivityError`."""
 
+        request = unsigned(request)
         answer = await self.settle("create", request, _may_create)
         if answer.refused:
             return answer

@@ -18,6 +18,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.boundary import outside_error
     from activities.packing import packed, unpacked, unpacked_all
     from domain import sessions
+    from domain.acts.asked import unproven
     from domain.events import Actor
     from domain.life import PlanInput, SessionInput
     from domain.notifications import NotificationInput, session_over
@@ -52,7 +53,7 @@ class SessionWorkflow:
         assert session is not None, "a session is new, or packed"
         self._keeper = Keeper(session, request.ordinal, request.owed)
         self._commands = Commands(self._keeper, request.answers)
-        self._actor = request.actor
+        self._actor = unproven(request.actor)
         self._reports: list[TodoReport] = []
         self._heard = 0
         self._unsure: set[asyncio.Task[None]] = set()
@@ -99,11 +100,11 @@ class SessionWorkflow:
         entries = unpacked_all(planned.entries, Entry)
         async with self._keeper.lock:
             session = self._keeper.session.model_copy(update={"terms": planned.terms})
-            outcome = sessions.opened(session, request.actor, entries, workflow.now(), request.signers)
+            outcome = sessions.opened(session, self._actor, entries, workflow.now(), request.signers)
             if isinstance(outcome, Refusal):
                 raise ApplicationError(f"{outcome.reason}. {outcome.next_step}", type=outcome.code, non_retryable=True)
             await self._keeper.take(outcome)
-            starting = self._commands.starting(request.actor, entries, planned)
+            starting = self._commands.starting(self._actor, entries, planned)
             self._begun = True
         await starting
 
