@@ -40,8 +40,8 @@ class Commands:
     ) -> Answer:
         """Do it, or record that it was refused; `wait` until all todos that it means something to know of it.
 
-        A trial is only answered. Nothing that is asked of a session is signed. Raises `ActivityError` where no row could
-        be stored.
+        A trial is only answered. Nothing asked of a session is signed. Raises `ActivityError` where no row could be
+        stored.
         """
         request = unsigned(request)
         async with self._keeper.lock:
