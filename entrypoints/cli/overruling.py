@@ -32,26 +32,25 @@ Rounds = Mapping[tuple[str, str, int], RoundView]
 class Overruled:
     """`kind` None: a plain approval is enough. `names`: of what did not pass, each to be acknowledged.
 
-    `allowed`: by the order's policy. `signed`: it takes what people do only where it is signed.
+    `allowed`: by the order's policy.
     """
 
     kind: Kind | None
     names: tuple[str, ...] = ()
     allowed: bool = True
-    signed: bool = False
 
     @property
     def options(self) -> str:
-        """Of `countersign override`, with those of the signature that it may need."""
-        named = (f"--acknowledge {quote(name)}" for name in self.names)
-        return " ".join((f"--kind {self.kind}", *named, *filter(None, [signing_options(self.signed)])))
+        """Of `countersign override`."""
+        return " ".join((f"--kind {self.kind}", *(f"--acknowledge {quote(name)}" for name in self.names)))
 
 
-def signing_options(signed: bool) -> str:
-    """What any command of a person on the todo needs besides, where it has to be `signed`: nothing where a key is set.
+def signing_options(order: Order | None) -> str:
+    """What a command of a person needs besides, where the order wants it signed: nothing where a key is set.
 
     For a note it is not needed (`domain.signing.UNSIGNED`).
     """
+    signed = order is not None and order.override_policy.signatures == "required"
     return "--key FILE" if signed and not os.environ.get(KEY_VARIABLE) else ""
 
 
@@ -75,7 +74,7 @@ def overruled(view: TodoView, rounds: Rounds, store: EvidenceStore) -> Overruled
         return Overruled("check", ("NAME",))
     kind, names, objected = _needed(report)
     allowed = kind is None or allows(policy, kind, objected)
-    return Overruled(kind, names, allowed, signed=policy.signatures == "required")
+    return Overruled(kind, names, allowed)
 
 
 def _needed(report: Report | None) -> tuple[Kind | None, tuple[str, ...], bool]:

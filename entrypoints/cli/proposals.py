@@ -6,7 +6,6 @@ proposed.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from shlex import quote
@@ -16,10 +15,7 @@ from domain.lifecycle import Command, transition
 from domain.order import Order
 from domain.read_model import SessionView, TodoView
 from domain.requests import MOST_USD
-from entrypoints.cli.overruling import Overruled
-
-KEY_VARIABLE = "COUNTERSIGN_SIGNING_KEY"
-"""Names the key that acts are signed with; without it a command names one."""
+from entrypoints.cli.overruling import Overruled, signing_options
 
 SMALLEST_BUDGET = 1.0
 """US dollars that are suggested where the order has none and nothing was spent."""
@@ -53,18 +49,12 @@ class Case:
     @property
     def tail(self) -> str:
         """What every act is given: that it is meant for the todo as it is now, and a key where it has to be signed."""
-        key = " --key KEY" if signed(self.order) and not os.environ.get(KEY_VARIABLE) else ""
-        return f"{key} --expected-version {self.view.version}"
+        return " ".join(filter(None, (signing_options(self.order), f"--expected-version {self.view.version}")))
 
     def act(self, command: str, options: str, does: str) -> Proposal:
         """`countersign COMMAND SESSION/TODO OPTIONS`."""
         line = " ".join(filter(None, ("countersign", command, self.name, options)))
-        return Proposal(command=f"{line}{self.tail}", does=does)
-
-
-def signed(order: Order | None) -> bool:
-    """Whether what people ask of a todo with that order has to be signed."""
-    return order is not None and order.override_policy.signatures == "required"
+        return Proposal(command=f"{line} {self.tail}", does=does)
 
 
 def suggested(order: Order, spent: float) -> float:

@@ -19,14 +19,13 @@ from rich.text import Text
 from entrypoints.cli import common
 from entrypoints.cli.asking import As, Json, TodoName, find_todo, malformed, sender_of
 from entrypoints.cli.costs import cost_of, told
+from entrypoints.cli.human_options import KEY_VARIABLE
 from entrypoints.cli.keeping import keep_up
 from entrypoints.imports import without_collecting
 from entrypoints.review.masking import masked
 from entrypoints.review.page import Page
 from entrypoints.review.reading import Load, read_page
 from entrypoints.review.sections import sections
-
-KEY_VARIABLE = "COUNTERSIGN_SIGNING_KEY"
 
 
 def review(

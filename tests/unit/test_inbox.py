@@ -190,7 +190,7 @@ def test_a_rejection_grants_what_it_takes_to_be_tried_again(desk: Desk, fields: 
 def test_where_acts_have_to_be_signed_the_key_is_named(desk: Desk) -> None:
     put(desk, waits(desk, order={"override_policy": {"signatures": "required"}}, trigger="timeout"))
     desk.monkeypatch.delenv("COUNTERSIGN_SIGNING_KEY", raising=False)
-    assert all(command.endswith(f" --key KEY{VERSION}") for command in entry(desk)["next"][1:])
+    assert all(command.endswith(f" --key FILE{VERSION}") for command in entry(desk)["next"][1:])
     desk.monkeypatch.setenv("COUNTERSIGN_SIGNING_KEY", "id_ed25519")
     assert not any("--key" in command for command in entry(desk)["next"])
 
