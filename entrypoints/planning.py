@@ -68,7 +68,12 @@ async def template_of(lives: Lives, store: EvidenceStore, session: Session, pare
 def joining_at(session: Session, parent: str) -> Joining:
     """The place behind the last todo below `parent`."""
     taken = [entry.order_index for entry in session.todos.values() if entry.parent == parent]
-    return Joining(parent=parent, order_index=max(taken, default=-1) + 1, taken=frozenset(session.todos))
+    return Joining(
+        parent=parent,
+        order_index=max(taken, default=-1) + 1,
+        taken=frozenset(session.todos),
+        signable=bool(session.signers),
+    )
 
 
 def plan(
@@ -83,7 +88,7 @@ def plan(
     """What `text` describes, as far as `actor` may say it. Raises `Malformed`."""
     if PARTIES[actor.role] == "worker":
         return plan_for_agent(text, shown, template, joining)
-    planned = plan_for_person(text, shown, file, template, joining, load_policy(settings))
+    planned = plan_for_person(text, shown, file, template, joining, load_policy(settings, signable=joining.signable))
     for workspace in sorted({todo.order.workspace for todo in planned}):
         refuse_authority_within(settings, Path(workspace))
     return planned

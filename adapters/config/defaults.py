@@ -31,10 +31,13 @@ _SIGNED = layer_of(_BUILT_IN, {"signatures": "required"}, ("override_policy",), 
 """Where people can sign, they have to, unless somebody says otherwise: the weakest layer of all."""
 
 
-def load_policy(settings: Settings) -> ProjectPolicy:
-    """What the project file of `settings` asks of orders; nothing where there is none. Raises `Malformed`."""
+def load_policy(settings: Settings, *, signable: bool = True) -> ProjectPolicy:
+    """What the project file of `settings` asks of orders; nothing where there is none. Raises `Malformed`.
+
+    `signable`: whether people who are configured as signers can sign, which in a session from before that nobody can.
+    """
     file = settings.project / PROJECT_FILE
-    signed = (_SIGNED,) if settings.signers_file is not None else ()
+    signed = (_SIGNED,) if signable and settings.signers_file is not None else ()
     if not file.exists():
         return ProjectPolicy(signed) if signed else NO_POLICY
     said, document = read_project(file)

@@ -54,11 +54,15 @@ class Written:
 
 @dataclass(frozen=True)
 class Joining:
-    """Where new todos go: below `parent` (empty for none), from `order_index` on, beside the ids that are `taken`."""
+    """Where new todos go: below `parent` (empty for none), from `order_index` on, beside the ids that are `taken`.
+
+    `signable`: whether there is anybody in the session who can sign, if the project has signers at all.
+    """
 
     parent: str = ""
     order_index: int = 0
     taken: Collection[str] = frozenset()
+    signable: bool = True
 
 
 def plan_todos(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,14 @@ from adapters.masking.known import KNOWN
 from domain.errors import Malformed
 from domain.events import Actor
 from domain.lifecycle import Command
-from domain.requests import AddNote, Approve
+from domain.requests import AddNote, Approve, Refusal
+from domain.session import Session
 from domain.sessions import SessionStep, opened
 from domain.signatures import Signers
 from domain.signing import About, read
 from domain.status import SessionStatus
 from entrypoints import signing
-from entrypoints.planning import new_session
+from entrypoints.planning import joining_at, new_session, plan
 from tests.fakes.evidence import MemoryStore
 from tests.signing import Key, make_key
 
@@ -167,6 +169,22 @@ def test_where_people_can_sign_they_have_to_unless_somebody_says_otherwise(
         policy = load_policy(load_settings(project))
         read_order = order_in(f"{ORDER}workspace: work\n{order}", project / "order.yaml", policy)
         assert read_order.override_policy.signatures == expected
+
+
+@pytest.mark.parametrize(("signers", "signatures"), [("", "optional"), ("a digest", "required")])
+def test_a_todo_that_joins_a_session_has_to_be_signed_only_where_somebody_can(
+    project: Path, key: Key, signers: str, signatures: str
+) -> None:
+    configured(project, '[signers]\nfile = "allowed_signers"\n', key.line("ann@example.org"))
+    moment = datetime(2026, 1, 15, tzinfo=UTC)
+    session = Session(
+        id="s", host="h", created_by=Actor(role="unattributed"), created_at=moment, deadline=moment, signers=signers
+    )
+    joining, person = joining_at(session, ""), Actor(role="unattributed", identity="ann")
+    todo = f"content: x\nworkspace: {project}/work\nbase: {project}/base\n"
+    planned = plan(todo, "x", None, None, joining, person, load_settings(project))
+    assert not isinstance(planned, Refusal)
+    assert planned[0].order.override_policy.signatures == signatures
 
 
 @pytest.mark.parametrize("asked", ["off", "optional"])
