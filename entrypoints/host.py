@@ -208,6 +208,31 @@ async def work(
 def _worker(
     name: QueueName, settings: Settings, client: Client, adapters: Adapters, host: str, *more: Interceptor
 ) -> Worker:
+    queue = {
+        "workflows": WORKFLOWS_QUEUE,
+        "workspace": workspace_queue(host),
+        "sandbox": SANDBOX_QUEUE,
+        "agents": agents_queue(host),
+        "roles": ROLES_QUEUE,
+        "notifications": NOTIFICATIONS_QUEUE,
+    }[name]
+    return Worker(
+        client,
+        task_queue=queue,
+        workflows=(VERSIONED if settings.deployment else WORKFLOWS) if name == "workflows" else (),
+        activities=_activities(settings, adapters)[name],
+        workflow_runner=workflow_runner(),
+        interceptors=[Observer(Runtime.default().metric_meter), *more],
+        **slots(name, settings.parallelism),
+        graceful_shutdown_timeout=timedelta(seconds=settings.drain_timeout),
+        sticky_queue_schedule_to_start_timeout=STICKY,
+        deployment_config=_deployment(settings),
+        max_heartbeat_throttle_interval=NOTICED,
+    )
+
+
+def _activities(settings: Settings, adapters: Adapters) -> dict[QueueName, list[Callable[..., Any]]]:
+    """Those of each queue, with what stands behind their ports."""
     sandbox = SandboxActivities(adapters.sandbox)
     access = Access(settings.api_allow, settings.github_url, settings.github_token)
     masker = masker_of(settings)
@@ -223,7 +248,7 @@ def _worker(
     todos = TodoActivities(adapters.evidence, adapters.todos)
     notifications = NotificationActivities(adapters.notifier, adapters.evidence, adapters.notifier.threads)
     signatures = MaskedSignatures(SshSignatures(partial(load_signers, settings)), masker)
-    activities: dict[QueueName, list[Callable[..., Any]]] = {
+    return {
         "workflows": [
             TrailActivities(adapters.trail).append,
             ReportActivities(adapters.evidence).file,
@@ -246,27 +271,6 @@ def _worker(
         "roles": [RoleActivities(adapters.roles).run],
         "notifications": [notifications.plan, notifications.send],
     }
-    queue = {
-        "workflows": WORKFLOWS_QUEUE,
-        "workspace": workspace_queue(host),
-        "sandbox": SANDBOX_QUEUE,
-        "agents": agents_queue(host),
-        "roles": ROLES_QUEUE,
-        "notifications": NOTIFICATIONS_QUEUE,
-    }[name]
-    return Worker(
-        client,
-        task_queue=queue,
-        workflows=(VERSIONED if settings.deployment else WORKFLOWS) if name == "workflows" else (),
-        activities=activities[name],
-        workflow_runner=workflow_runner(),
-        interceptors=[Observer(Runtime.default().metric_meter), *more],
-        **slots(name, settings.parallelism),
-        graceful_shutdown_timeout=timedelta(seconds=settings.drain_timeout),
-        sticky_queue_schedule_to_start_timeout=STICKY,
-        deployment_config=_deployment(settings),
-        max_heartbeat_throttle_interval=NOTICED,
-    )
 
 
 def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:

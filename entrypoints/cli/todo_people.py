@@ -6,24 +6,22 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from adapters.config.problems import shown_as
 from adapters.config.text_file import read_text_file
 from adapters.config.yaml_document import parse
-from domain.acts.editing import edited_order, merged
-from domain.base import canonical_json
+from domain.acts.editing import merged
 from domain.errors import Malformed
 from domain.lifecycle import Command
-from domain.order import Order
 from domain.read_model import TodoView
 from domain.requests import AddNote, Delete, Edit, Reorder
 from entrypoints.cli import asking, common
 from entrypoints.cli.asking import TodoName, malformed
+from entrypoints.cli.edits import change_of, keep_order
 from entrypoints.cli.human import ask
 from entrypoints.cli.human_options import Asked, Human, of_a_person
 from entrypoints.cli.planning import Content, Criteria, Described, Ids, OrderFile, plan_todo
-from entrypoints.stores import build_evidence
 
 
 @of_a_person
@@ -67,12 +65,12 @@ def edit(
     """
     fields = _fields_of_file(file)
     for text in changes or ():
-        fields = merged(fields, _field(text))
+        fields = merged(fields, change_of(text, "--set"))
     if not fields:
         raise malformed("--set", "no change is named", "expected --set FIELD=YAML, or --file")
     view = asking.find_todo(todo)
     request = human.request(Edit, expected_version=_version(view, human), changes=fields)
-    _keep_order(view, fields)
+    keep_order(common.settings(), view.order_digest, fields)
     ask(view, Command.EDIT, request, human)
 
 
@@ -130,21 +128,6 @@ def _version(view: TodoView, human: Human) -> int:
     return view.version
 
 
-def _field(text: str) -> dict[str, JsonValue]:
-    """`safeguards.todo_timeout=7200` as the objects that it means."""
-    name, equals, value = text.partition("=")
-    path = [part.strip() for part in name.split(".")]
-    if not (equals and all(path)):
-        raise malformed("--set", f"{common.visible(text)!r} names no field", "expected FIELD=YAML, or FIELD.FIELD=YAML")
-    document = parse(value, f"--set {common.visible(name)}", "a value")
-    if document.problems:
-        raise Malformed(document.problems)
-    changes = {path[-1]: document.data}
-    for part in reversed(path[:-1]):
-        changes = {part: changes}
-    return changes
-
-
 def _fields_of_file(file: Path | None) -> dict[str, JsonValue]:
     if file is None:
         return {}
@@ -155,14 +138,3 @@ def _fields_of_file(file: Path | None) -> dict[str, JsonValue]:
     if not isinstance(document.data, dict):
         raise malformed("--file", "has no fields", "expected an object: fields of an order with their values")
     return document.data
-
-
-def _keep_order(view: TodoView, changes: dict[str, JsonValue]) -> None:
-    """Store what the order will be, for those who read it by its digest; what is no order the todo refuses."""
-    store = common.open_evidence()
-    before = Order.model_validate_json(store.get(view.order_digest))
-    try:
-        after = edited_order(before, changes)
-    except ValidationError:
-        return
-    build_evidence(common.settings()).put(canonical_json(after.model_dump(mode="json")))

@@ -11,9 +11,7 @@ from typing import Any, Literal
 
 from pydantic import JsonValue, ValidationError
 
-from adapters.config.yaml_document import parse
 from domain.acts.editing import merged
-from domain.errors import Malformed
 from domain.lifecycle import Command, allowed
 from domain.requests import (
     AddNote,
@@ -30,6 +28,7 @@ from domain.requests import (
 )
 from domain.status import SessionStatus
 from entrypoints.cli.asking import Sender, malformed
+from entrypoints.cli.edits import change_of
 from entrypoints.review.page import Page
 
 Values = Mapping[str, Any]
@@ -159,17 +158,7 @@ def changes_of(text: str) -> dict[str, JsonValue]:
     """`safeguards.todo_timeout=7200`, a line each, as fields of an order. Raises `Malformed`."""
     fields: dict[str, JsonValue] = {}
     for said in filter(None, map(str.strip, text.splitlines())):
-        name, equals, value = said.partition("=")
-        path = [part.strip() for part in name.split(".")]
-        if not (equals and all(path)):
-            raise malformed("changes", f"{said!r} names no field", "expected FIELD=YAML, or FIELD.FIELD=YAML")
-        document = parse(value, name.strip(), "a value")
-        if document.problems:
-            raise Malformed(document.problems)
-        change: dict[str, JsonValue] = {path[-1]: document.data}
-        for part in reversed(path[:-1]):
-            change = {part: change}
-        fields = merged(fields, change)
+        fields = merged(fields, change_of(said, "changes"))
     if not fields:
         raise malformed("changes", "no change is named", "expected FIELD=YAML, a line each")
     return fields

@@ -5,19 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pydantic import ValidationError
-
 from adapters.config.settings import Settings
-from domain.acts.editing import edited_order
-from domain.base import canonical_json
-from domain.order import Order
 from domain.requests import Answer, Edit, HumanRequest
 from domain.signing import UNSIGNED
+from entrypoints.cli.edits import keep_order
 from entrypoints.imports import without_collecting
 from entrypoints.review.acts import Act
 from entrypoints.review.masking import masked
 from entrypoints.review.page import Page
-from entrypoints.stores import build_evidence
 
 if TYPE_CHECKING:
     from entrypoints.lives import Lives
@@ -72,14 +67,5 @@ class LiveAsker:
         if act.command is None:
             return masked(await self._lives.ask_session(page.todo.session, act.name, request))
         if isinstance(request, Edit) and not request.dry_run:
-            self._keep_order(page, request)
+            keep_order(self._settings, page.todo.order_digest, request.changes)
         return masked(await self._lives.ask_todo(page.todo.session, page.todo.todo, act.name, request))
-
-    def _keep_order(self, page: Page, request: Edit) -> None:
-        store = build_evidence(self._settings)
-        before = Order.model_validate_json(store.get(page.todo.order_digest))
-        try:
-            after = edited_order(before, request.changes)
-        except ValidationError:  # the todo says what is wrong with it
-            return
-        store.put(canonical_json(after.model_dump(mode="json")))

@@ -26,7 +26,7 @@ from domain.order import Order
 from domain.requests import Answer, Approve, Edit, HumanRequest, Pause
 from domain.signatures import Signed
 from domain.signing import About
-from entrypoints.cli import common, review
+from entrypoints.cli import common, edits, review
 from entrypoints.review import asking, masking
 from entrypoints.review.acts import ACTS, Act
 from entrypoints.review.asking import LiveAsker
@@ -195,7 +195,7 @@ async def test_a_decision_is_asked_of_the_todo_or_of_its_session(monkeypatch: py
 async def test_the_order_that_an_edit_makes_is_stored_before_it_is_asked(
     todo: Managed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "build_evidence", lambda settings: todo.world.store)
+    monkeypatch.setattr(edits, "build_evidence", lambda settings: todo.world.store)
     asker = LiveAsker(Settings(project=NOWHERE))
     asker._lives = Lives()  # type: ignore[assignment] # as much of it as is asked
     edit = Edit(actor=ANN, changes={"content": "New"})
