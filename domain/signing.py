@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from domain.events import Actor
 from domain.lifecycle import PARTIES, Command
-from domain.requests import HumanRequest, Refusal
+from domain.requests import HumanRequest, Refusal, Return
 from domain.signatures import MOST_SIGNED, PersonRole, SignatureCheck, SignatureRecord, Signed, Statement
 from domain.todo import Todo
 
@@ -28,7 +28,10 @@ LEAST_ROLE: dict[Command, PersonRole] = {
     Command.REORDER: "owner",
     Command.DELETE: "owner",
 }
-"""Who may ask for what, once they have signed; a session's `Signers.acts` may have it otherwise. Owners may all."""
+"""Who may ask for what, once they have signed; a session's `Signers.acts` may have it otherwise. Owners may all.
+
+A `return` that spends money, or names another program to run, is for owners.
+"""
 
 _NOT_SAID = {"actor", "session", "tool_call_id", "reason", "expected_version", "snapshot", "dry_run", "signed"}
 
@@ -163,9 +166,9 @@ def _judged(
         return _refusal("nonce_spent", "this signature was used before", _AGAIN)
     if wrong := misfits(said, expected, _OF_THE_TODO):
         return _refusal("stale_signature", f"since it was signed the todo has another {wrong}", _AGAIN)
-    least = check.acts.get(command.value, LEAST_ROLE[command])
+    least = check.acts.get(command.value, _least_role(command, request))
     if least == "owner" and check.role != "owner":
-        reason = f"{command} is for owners, and {check.signer} is a {check.role}"
+        reason = f"{command}{_that(request)} is for owners, and {check.signer} is a {check.role}"
         return _refusal("role_required", reason, "have an owner sign it")
     record = SignatureRecord(
         statement=request.signed.statement,
@@ -188,6 +191,17 @@ def spent(todo: Todo, permit: Permit, now: datetime) -> Todo:
         return todo
     kept = {nonce: expiry for nonce, expiry in todo.nonces.items() if expiry > now}
     return todo.model_copy(update={"nonces": {**kept, permit.nonce: permit.expiry}})
+
+
+def _least_role(command: Command, request: HumanRequest) -> PersonRole:
+    return "owner" if _that(request) else LEAST_ROLE[command]
+
+
+def _that(request: HumanRequest) -> str:
+    """What of the request is more than the act itself, in words."""
+    if not isinstance(request, Return):
+        return ""
+    return " with a worker command" if request.worker else " with a budget" if request.cost_usd else ""
 
 
 def _of_a_person(request: HumanRequest) -> bool:

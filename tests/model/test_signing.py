@@ -53,7 +53,7 @@ REQUESTS: dict[Command, HumanRequest] = {
     Command.APPROVE: Approve(actor=ASKED, reason="seen"),
     Command.OVERRIDE: Override(actor=ASKED, kind="check", acknowledged=("tests",), reason="the test is wrong"),
     Command.REJECT: Reject(actor=ASKED, feedback="again"),
-    Command.RETURN: Return(actor=ASKED, extra_attempts=2, cost_usd=1.5),
+    Command.RETURN: Return(actor=ASKED, extra_attempts=2),
     Command.NOTE: AddNote(actor=ASKED, content="hm"),
     Command.EDIT: Edit(actor=ASKED, changes={"content": "Do it well"}),
     Command.REORDER: Reorder(actor=ASKED, order_index=1),
@@ -105,6 +105,27 @@ def test_who_may_ask_for_what(command: Command, policy: str, role: PersonRole, a
         assert (str(found.actor), found.nonce, found.expiry) == (f"human:{ANN}", "n1", EXPIRY)
         assert found.record
         assert (found.record.statement, found.record.signer) == (said(at, command).text, ANN)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"cost_usd": 1.5}, "return with a budget is for owners"),
+        ({"worker": "./other.sh"}, "return with a worker command is for owners"),
+        ({"worker": ""}, ""),
+        ({"extra_attempts": 9}, ""),
+    ],
+)
+def test_money_and_other_programs_are_for_owners(more: dict[str, Any], words: str) -> None:
+    at, asks = of(), Return(actor=ASKED, **more)
+    text = statement_of(Command.RETURN, about_of(at), asks, "n1", EXPIRY).text
+    request = asks.model_copy(update={"signed": Signed(statement=text, signature="armor")})
+    found = judge(at, Command.RETURN, request, good("reviewer"), NOON)
+    assert (found.reason if isinstance(found, Refusal) else "").startswith(words)
+    assert code(found) == ("role_required" if words else "")
+    acts: dict[str, PersonRole] = {"return": "reviewer"}
+    for allowed in (good("owner"), good("reviewer", **acts)):
+        assert isinstance(judge(at, Command.RETURN, request, allowed, NOON), Permit)
 
 
 ASKS: list[Role] = ["human", "unattributed"]
