@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from domain.session import Entry, Session
 from domain.signatures import Signed
 from domain.signing import About
 from domain.todo import Todo
+from entrypoints import signing
 from entrypoints.stores import build_evidence
 from tests.model import todos
 from tests.unit import test_cli_asking as neighbours
@@ -71,6 +73,8 @@ class Pen:
         """The request with the one signature that there is."""
         self.asked.append((request, command, about, key))
         return request.model_copy(update={"signed": SIGNED})
+
+    named = staticmethod(signing.named)
 
     def envelope(self, statement: Path, signature: Path) -> Signed:
         """The two files as one."""
@@ -132,6 +136,20 @@ def test_a_key_of_the_environment_signs_unless_it_is_taken_back(desk: Desk, pen:
     assert desk.run("approve", "a", "--key", "").code == 0
     signed = [request.signed for _, _, request in desk.asked if isinstance(request, HumanRequest)]
     assert signed == [SIGNED, None]
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_whoever_is_named_has_to_be_the_signer_and_a_persons_name_may_be_an_address(
+    desk: Desk, pen: Pen, key: Path, tmp_path: Path, by_hand: bool
+) -> None:
+    (tmp_path / "statement").write_text("{}")
+    with_it = ("--statement", str(tmp_path / "statement"), "--signature", str(key)) if by_hand else ("--key", str(key))
+    assert desk.run("approve", "a", *with_it, "--as", "human:ann@example.org").code == 0
+    assert desk.run("approve", "a", *with_it).code == 0
+    assert desk.run("approve", "a", "--as", "human:ann@example.org").code == 0
+    actors = [str(request.actor) for _, _, request in desk.asked if isinstance(request, HumanRequest)]
+    assert actors == ["human:ann@example.org", f"unattributed:{getpass.getuser()}", "unattributed:ann@example.org"]
+    assert {request.session for _, _, request in desk.asked} == {""}
 
 
 def test_the_statement_is_printed_to_the_letter_and_nothing_is_sent(desk: Desk, pen: Pen) -> None:
