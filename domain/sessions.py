@@ -334,12 +334,15 @@ def _word(session: Session, todo: str, standing: Standing) -> tuple[tuple[str, .
 
 
 def _reopened(session: Session, old: Standing, new: Standing) -> Iterable[tuple[str, str]]:
-    """Who began after a dependency that is open again, and for whom that is over."""
-    for todo in old.done - new.done:
+    """Who began after a dependency that is open again, and for whom that is over.
+
+    Of several that are, the last by name: a set has another order in every process, and a replay comes to the same.
+    """
+    for todo in sorted(old.done - new.done):
         for by in new.dependants.get(todo, ()):
             if session.todos[by].status in _BEGUN:
                 yield by, todo
-    for todo in new.done - old.done:
+    for todo in sorted(new.done - old.done):
         for by in new.dependants.get(todo, ()):
             if session.todos[by].reopened == todo:
                 yield by, ""

@@ -68,6 +68,16 @@ def actions(step: SessionStep) -> list[str]:
     return [event.action for event in step.events]
 
 
+def test_of_many_dependencies_that_open_again_at_once_the_same_one_is_named_in_every_process() -> None:
+    """A subtask that lives again opens all that is above it."""
+    chain = [f"t{number:02}" for number in range(40)]
+    above = [entry(todo, parent=parent) for parent, todo in zip(["", *chain], chain, strict=False)]
+    session = begun(*above, entry("z", *chain[:-1]))
+    session = after(session, *((todo, T.VERIFIED) for todo in reversed(chain)), ("z", T.IN_PROGRESS))
+    step = heard(session, chain[-1], T.IN_PROGRESS)
+    assert step.session.todos["z"].reopened == chain[-2]
+
+
 def test_a_session_opens_with_its_todos_and_one_row() -> None:
     step = done(sessions.opened(new(timeout=100.0, order="o"), ANN, (entry("a"), entry("b", "a")), LATER))
     assert actions(step) == ["session_created"]
