@@ -16,11 +16,8 @@ PROGRAM = "ssh-keygen"
 PATIENCE_SECONDS = 30.0
 """For one call that asks nobody anything: milliseconds, on a machine that has nothing else to do."""
 
-MISSING = Unavailable(
-    Cause.SYSTEM_ERROR,
-    "ssh-keygen is not there, and signatures are made and looked at with it",
-    "install OpenSSH's client (Debian: openssh-client), version 8.9 or later, where this runs",
-)
+INSTALL = "install OpenSSH's client (Debian: openssh-client), version 8.9 or later, where this runs"
+"""What helps where it is missing, or too old to say what is expected of it."""
 
 
 class Said:
@@ -58,7 +55,8 @@ def keygen(*arguments: str, text: bytes = b"", agent: bool = False) -> Said:
     """
     program = shutil.which(PROGRAM)
     if program is None:
-        raise MISSING
+        what = "ssh-keygen is not there, and signatures are made and looked at with it"
+        raise Unavailable(Cause.SYSTEM_ERROR, what, INSTALL)
     environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"}
     environment = {**os.environ, **environment} if agent else environment
     try:
@@ -75,9 +73,7 @@ def keygen(*arguments: str, text: bytes = b"", agent: bool = False) -> Said:
     except subprocess.TimeoutExpired as error:
         raise _lost(f"did not end within {PATIENCE_SECONDS:g} s") from error
     except OSError as error:
-        raise Unavailable(
-            Cause.SYSTEM_ERROR, f"{program} cannot be started: {error.strerror}", MISSING.next_step
-        ) from error
+        raise Unavailable(Cause.SYSTEM_ERROR, f"{program} cannot be started: {error.strerror}", INSTALL) from error
     if said.signalled:
         raise _lost("was killed")
     return said

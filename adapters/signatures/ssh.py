@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from adapters.signatures.allowed import Line, first_string, lines_of, text_of
-from adapters.signatures.keygen import MISSING, Said, folder, keygen
+from adapters.signatures.keygen import INSTALL, Said, folder, keygen
 from domain.errors import Cause, Malformed, Unavailable
 from domain.signatures import MOST_SIGNED, NAMESPACE, SignatureCheck, Signed, Signers
 
@@ -118,7 +118,7 @@ def _is_good(said: Said) -> bool:
 
 def _broken(said: Said) -> Unavailable:
     what = f"ssh-keygen does not say whether a signature is good: {said.last or 'it prints nothing'}"
-    return Unavailable(Cause.SYSTEM_ERROR, what, MISSING.next_step)
+    return Unavailable(Cause.SYSTEM_ERROR, what, INSTALL)
 
 
 def _key_of(signed: Signed) -> bytes | None:

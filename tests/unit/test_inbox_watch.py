@@ -15,22 +15,11 @@ from domain.read_model import TodoView
 from entrypoints.cli import common, inbox, waits
 from entrypoints.cli.watching_inbox import InboxWatcher
 from tests.unit.test_cli_asking import NOW, Desk, Spoken, desk
+from tests.unit.test_cli_log_follow import Comes
 from tests.unit.test_inbox import put
 from tests.unit.test_inbox import waits as waiting_todo
 
 __all__ = ["desk"]  # a fixture
-
-
-class Comes:
-    """What happens between one look and the next; after the last thing, Ctrl-C."""
-
-    def __init__(self, *happens: Callable[[], object]) -> None:
-        self.happens = list(happens)
-
-    def __call__(self) -> None:
-        if not self.happens:
-            raise KeyboardInterrupt
-        self.happens.pop(0)()
 
 
 def one(desk: Desk, todo: str = "a", **fields: Any) -> TodoView:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import typer
 
 from adapters.config.defaults import load_policy
 from adapters.config.order_file import order_in
@@ -13,6 +14,7 @@ from adapters.config.session_file import load_session
 from adapters.config.settings import load_settings, refuse_authority_within
 from adapters.config.signers import load_signers
 from adapters.masking.known import KNOWN
+from adapters.signatures import keygen as keygen_module
 from domain.errors import Malformed
 from domain.events import Actor
 from domain.lifecycle import Command
@@ -23,6 +25,8 @@ from domain.signatures import Signers
 from domain.signing import About, read
 from domain.status import SessionStatus
 from entrypoints import signing
+from entrypoints.cli import common, doctor
+from entrypoints.cli.finding import Finding
 from entrypoints.planning import joining_at, new_session, plan
 from tests.fakes.evidence import MemoryStore
 from tests.signing import Key, make_key
@@ -261,3 +265,32 @@ def test_files_that_were_signed_by_hand(tmp_path: Path, key: Key) -> None:
     (tmp_path / "s.json").write_text(f"{text}\n")
     with pytest.raises(Malformed, match="ends with a line end"):
         signing.envelope(tmp_path / "s.json", tmp_path / "s.json.sig")
+
+
+def test_doctor_names_who_may_sign_and_what_is_wrong_with_that(
+    project: Path, key: Key, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for one in ("_python", "_state_dir", "_database", "_evidence", "_temporal", "_images", "_workers"):
+        monkeypatch.setattr(doctor, one, lambda: Finding("another", True, "is there"))
+    for several in ("_sandbox", "models", "web", "notifications"):
+        monkeypatch.setattr(doctor, several, lambda *_, **__: [])
+
+    def told(table: str) -> str:
+        configured(project, table, f"{key.line('ann@example.org')}{key.line('bob@example.org')}")
+        monkeypatch.setattr(common, "settings", lambda: load_settings(project))
+        doctor.doctor()
+        return "\n".join(line for line in capsys.readouterr().out.splitlines() if "another" not in line)
+
+    table = '[signers]\nfile = "allowed_signers"\n'
+    assert told(table).split(maxsplit=2) == [
+        "\N{CHECK MARK}",
+        "signers",
+        "ann@example.org, bob@example.org; owners: none",
+    ]
+    assert told(f'{table}[signers.roles]\n"bob@example.org" = "owner"\n').endswith("owners: bob@example.org")
+    assert told("") == ""
+    monkeypatch.setattr(keygen_module, "PROGRAM", "no-such-program")
+    with pytest.raises(typer.Exit) as ended:
+        told(table)
+    assert ended.value.exit_code == common.EXIT_UNAVAILABLE
+    assert "ssh-keygen is not there" in capsys.readouterr().out
