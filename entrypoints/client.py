@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import time
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -40,6 +41,10 @@ from workflows.verification import VerificationWorkflow
 
 CONNECT_SECONDS = 10.0
 RPC = timedelta(seconds=5)
+WORKER_SECONDS = 5.0
+"""How long a queue may seem to have no worker: one that was just started asks for its first task a little later."""
+
+WORKER_POLL_SECONDS = 0.2
 RoundHandle = WorkflowHandle[VerificationWorkflow, RoundResult]
 
 
@@ -108,6 +113,20 @@ def _not_registered(names: Sequence[str], error: RPCError) -> Unavailable:
         f"the Temporal server does not register search attributes for a worker: {error.message}",
         f"have its operator register {', '.join(names)}, each of type Keyword, then start the worker again",
     )
+
+
+async def require_workers(client: Client, *queues: str) -> None:
+    """Return when each of `queues` has a worker. Raises `Unavailable` (no_worker) when one has none for seconds."""
+    deadline = time.monotonic() + WORKER_SECONDS
+    for queue in queues:
+        while not await pollers(client, queue):
+            if time.monotonic() > deadline:
+                raise Unavailable(
+                    Cause.NO_WORKER,
+                    f"no worker polls {queue!r} at {client.service_client.config.target_host}",
+                    "start one with the same state directory: python worker.py",
+                )
+            await asyncio.sleep(WORKER_POLL_SECONDS)
 
 
 async def pollers(client: Client, queue: str) -> int:

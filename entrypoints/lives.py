@@ -34,7 +34,7 @@ from domain.messages import Progress
 from domain.requests import Answer, Request
 from domain.session import Session, session_workflow_id
 from domain.todo import Todo, workflow_id_of
-from entrypoints.client import RPC, connect, pollers, server_gone
+from entrypoints.client import RPC, connect, require_workers, server_gone
 from entrypoints.rounds import open_server
 from workflows.board import summary_of
 from workflows.options import SESSION_ATTRIBUTE, WORKFLOWS_QUEUE, priority
@@ -270,10 +270,5 @@ async def _connected(settings: Settings, secrets: Sequence[str]) -> Client:
     if not settings.remote:
         return (await open_server(settings, secrets)).client
     client = await connect(settings)
-    if not await pollers(client, WORKFLOWS_QUEUE):
-        raise Unavailable(
-            Cause.NO_WORKER,
-            f"no worker polls {WORKFLOWS_QUEUE!r} at {client.service_client.config.target_host}",
-            "start one with the same state directory: python worker.py",
-        )
+    await require_workers(client, WORKFLOWS_QUEUE)
     return client

@@ -20,13 +20,13 @@ from temporalio.service import RPCError, RPCStatusCode
 from adapters.config.settings import Settings
 from domain.claims.claim import Claim
 from domain.criteria import PrExists, PrMerged
-from domain.errors import Cause, Unavailable
+from domain.errors import Unavailable
 from domain.fix_messages import FixLoopResult, FixProgress, fix_loop_id
 from domain.messages import Progress, RoundInput, RoundResult
 from domain.order import Order
 from domain.ports import Trail
 from domain.roles.models import key_variables
-from entrypoints.client import RPC, RoundHandle, connect, pollers, server_gone, start_round
+from entrypoints.client import RPC, RoundHandle, connect, require_workers, server_gone, start_round
 from entrypoints.following import LoopHandle, LoopSeen, Silent, follow, follow_loop, result_of, was_cancelled
 from entrypoints.host_state import UP_SECONDS, Files, ensure_up
 from entrypoints.names import host_id
@@ -83,13 +83,7 @@ async def open_server(
         return await _open_embedded(settings, secrets, begun)
     client = await connect(settings)
     of_roles = (ROLES_QUEUE,) if roles else ()
-    for queue in (WORKFLOWS_QUEUE, workspace_queue(host_id()), SANDBOX_QUEUE, *of_roles):
-        if not await pollers(client, queue):
-            raise Unavailable(
-                Cause.NO_WORKER,
-                f"no worker polls {queue!r} at {client.service_client.config.target_host}",
-                "start one with the same state directory: python worker.py",
-            )
+    await require_workers(client, WORKFLOWS_QUEUE, workspace_queue(host_id()), SANDBOX_QUEUE, *of_roles)
     return Server(client=client, address=client.service_client.config.target_host, ui="")
 
 

@@ -150,14 +150,18 @@ def test_with_a_server_of_ones_own(project: Project, engine: APIClient) -> None:
         [sys.executable, str(WORKER), "--queues", "workflows,workspace,sandbox,roles"],
         cwd=project.root,
         env=own,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
+    assert worker.stderr is not None
     try:
+        assert "worker polls" in worker.stderr.readline()
         result = project.run("verify", order, **remote)
         assert result.returncode == 0, result.stderr
     finally:
         worker.terminate()
-        assert worker.wait(150) == 0
+        _, said = worker.communicate(timeout=150)
+    assert worker.returncode == 0, said
 
 
 @pytest.mark.parametrize(

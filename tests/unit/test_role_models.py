@@ -13,7 +13,7 @@ from adapters.config.settings import Settings, load_settings
 from adapters.roles.web.chromium import HOW_TO_INSTALL
 from domain.errors import Malformed, Unavailable
 from domain.order import Order
-from entrypoints import rounds, spawning
+from entrypoints import client, rounds, spawning
 from entrypoints.cli import common, doctor_models, planning
 from entrypoints.host_files import Files
 from entrypoints.role_models import problems_of, require_keys, require_models
@@ -223,8 +223,10 @@ async def test_a_server_of_ones_own_has_to_have_a_worker_of_roles_only_where_the
             service_client=SimpleNamespace(config=SimpleNamespace(target_host="there:7233")), namespace="default"
         )
 
-    for name, stands_in in (("connect", connected), ("pollers", polled), ("start_round", start)):
+    for name, stands_in in (("connect", connected), ("start_round", start)):
         monkeypatch.setattr(rounds, name, stands_in)
+    monkeypatch.setattr(client, "pollers", polled)
+    monkeypatch.setattr(client, "WORKER_SECONDS", 0.0)
     settings = settings_of(tmp_path).model_copy(update={"temporal_address": "there:7233"})
     with pytest.raises(Unavailable if wanted else Found) as caught:
         await rounds.verify(settings, MemoryTrail(), rounds.Work(asked), print, print)
