@@ -27,7 +27,7 @@ Pattern = Annotated[str, Field(min_length=1, max_length=100)]
 
 class Destination(Part):
     """What every address says. `sessions`: patterns such as `release-*`, none for all; `second`: told by the second
-    reminder only.
+    reminder, and of nothing before.
     """
 
     url_variable: VariableName | None = None

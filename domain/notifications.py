@@ -35,7 +35,8 @@ _NOTHING = "\u200b"
 class Notice(Message):
     """What people are told: facts as they are, of which nothing is masked or cut yet. `title`: the todo's.
 
-    `since`: when the wait began, or was over; `by`: who ended it, `how`: with which act. `number`: of a reminder.
+    `since`: when the wait began, or was over; `by`: who ended it, `how`: with which act; `waited`: for how many seconds
+    it did by then. `number`: of a reminder.
     """
 
     kind: NoticeKind
@@ -49,6 +50,7 @@ class Notice(Message):
     since: datetime
     by: str = ""
     how: str = ""
+    waited: float = 0.0
     number: int = 0
 
     @property
@@ -78,10 +80,11 @@ class NotificationInput(Message):
 
 
 class WhomInput(Message):
-    """Who is to be told of this?"""
+    """Who is to be told of this? `waited`: of `resolved`, for how many seconds it did."""
 
     kind: NoticeKind
     session: str
+    waited: float = 0.0
 
 
 class Whom(Message):

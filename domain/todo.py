@@ -112,7 +112,8 @@ class Todo(Message):
     should look at it again. `reports` numbers what the session was told. `drives` counts starts of its worker command,
     `refused_drives` those in a row whose claim was refused. `signers` names the blob of the session's
     `signatures.Signers`, empty where nobody can sign; `nonces` are those of signatures that were used, with their
-    expiry. `notifications` numbers what people were told of it.
+    expiry. `notifications` numbers what people were told of it, and `waiting_since` is when the wait that they were
+    told of last began, None where it is over.
     """
 
     session: str
@@ -173,6 +174,7 @@ class Todo(Message):
     signers: str = ""
     nonces: dict[str, datetime] = {}
     notifications: int = 0
+    waiting_since: datetime | None = None
 
     @property
     def workflow_id(self) -> str:

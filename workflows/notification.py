@@ -64,7 +64,7 @@ class NotificationWorkflow:
 
     async def _whom(self) -> Whom | None:
         """Who is told, as a worker of the queue has it configured now; None where for a week there is none."""
-        asked = WhomInput(kind=self._notice.kind, session=self._notice.session)
+        asked = WhomInput(kind=self._notice.kind, session=self._notice.session, waited=self._notice.waited)
         try:
             return await workflow.execute_activity_method(
                 NotificationActivities.plan, asked, summary="who is told", **options.NOTIFY

@@ -33,8 +33,13 @@ class ConfiguredNotifier:
     def whom(self, request: WhomInput) -> Whom:
         """See the port."""
         named = self._table.by_name()
-        told = [name for name, one in named.items() if not one.second and one.hears(request.kind, request.session)]
         reminded = [name for name, one in named.items() if one.hears("reminder", request.session)]
+        late = request.kind == "resolved" and 0 < self._table.second_after <= request.waited
+        told = [
+            name
+            for name, one in named.items()
+            if one.hears(request.kind, request.session) and (not one.second or (late and name in reminded))
+        ]
         return Whom(
             first=tuple(told),
             reminded=tuple(name for name in reminded if not named[name].second),

@@ -12,6 +12,7 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -285,3 +286,22 @@ def test_the_second_address_is_told_by_the_second_reminder_only() -> None:
     whom = notifier.whom(WhomInput(kind="escalated", session="s"))
     notifier.close()
     assert (whom.first, whom.reminded, whom.second) == ((), (), ("team",))
+
+
+@pytest.mark.parametrize(
+    ("fields", "waited", "told"),
+    [
+        ({}, 14_399, False),
+        ({}, 14_400, True),
+        ({"events": ["reminder"]}, 14_400, False),
+        ({"sessions": ["other"]}, 14_400, False),
+    ],
+)
+def test_the_second_address_is_told_of_the_end_where_it_was_reminded(
+    fields: dict[str, Any], waited: float, told: bool
+) -> None:
+    notifier = real("webhook", 1, second=True, **fields)
+    ended = notifier.whom(WhomInput(kind="resolved", session="s", waited=waited))
+    begun = notifier.whom(WhomInput(kind="escalated", session="s", waited=waited))
+    notifier.close()
+    assert (ended.first, begun.first) == (("team",) if told else (), ())

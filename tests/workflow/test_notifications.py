@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from temporalio.client import WorkflowExecutionStatus
+from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
@@ -30,8 +31,13 @@ async def asks(life: Life, question: str = "which one?") -> None:
 
 
 async def ended(life: Life, number: int) -> bool:
-    """Whether the workflow that tells people the `number`th thing has."""
-    return (await life.told_by(number).describe()).status is WorkflowExecutionStatus.COMPLETED
+    """Whether the workflow that tells people the `number`th thing has begun, and ended."""
+    try:
+        return (await life.told_by(number).describe()).status is WorkflowExecutionStatus.COMPLETED
+    except RPCError as error:
+        if error.status is not RPCStatusCode.NOT_FOUND:
+            raise
+        return False
 
 
 async def replayed(life: Life, number: int) -> None:
@@ -92,6 +98,12 @@ async def test_whoever_does_not_look_is_reminded_twice_and_then_left_alone(serve
         assert (await life.state()).status == "blocked", "a wait never expires into anything"
         assert len({one.id for one in life.notifier.taken}) == 4
         await replayed(life, 1)
+        await life.ask("unblock", Unblock(actor=ANN, clarification="with a dash"))
+        await until(lambda: ended(life, 2))
+        over = life.notifier.planned[-1]
+        answered = life.rows("todo_unblocked")[0].timestamp
+        assert over.kind == "resolved"
+        assert over.waited == pytest.approx((answered - since).total_seconds(), abs=1)
 
 
 async def test_nobody_is_reminded_of_what_is_over(server: WorkflowEnvironment) -> None:
@@ -203,6 +215,8 @@ async def test_numbers_and_what_is_open_go_on_in_the_next_run(
             "wo-1/1/question/team",
             "wo-1/2/resolved/team",
         ]
+        waited = life.rows("todo_unblocked")[0].timestamp - life.rows("todo_blocked")[0].timestamp
+        assert 0 < life.notifier.planned[-1].waited == pytest.approx(waited.total_seconds(), abs=1)
 
 
 async def test_todos_of_a_session_whose_time_is_over_say_nothing_of_it(server: WorkflowEnvironment) -> None:

@@ -53,7 +53,8 @@ class Keeper:
 
     def carried(self, answers: dict[str, str]) -> TodoInput:
         """What the next run begins with."""
-        todo = self._todo.model_copy(update={"reports": self._reports.number, "notifications": self.notifying.number})
+        told = {"notifications": self.notifying.number, "waiting_since": self.notifying.since}
+        todo = self._todo.model_copy(update={"reports": self._reports.number, **told})
         return TodoInput(todo=todo, created=True, answers=answers, ordinal=self._trail.ordinal)
 
     async def begin(self) -> None:

@@ -19,12 +19,16 @@ with workflow.unsafe.imports_passed_through():
 
 
 class Notifying:
-    """What is still to be told, in its order. `number` counts what was; that of a wait which goes on is the last."""
+    """What is still to be told, in its order. `number` counts what was; that of a wait which goes on is the last.
+
+    `since` is when that wait began, None where none goes on.
+    """
 
     def __init__(self, todo: Todo) -> None:
         self._session, self._todo, self._store = todo.session, todo.id, todo.store
         self.number = todo.notifications
         self._open = todo.notifications if waits(todo) else 0
+        self.since = todo.waiting_since
         self._due: deque[NotificationInput | str] = deque()
         self._busy = False
 
@@ -35,15 +39,16 @@ class Notifying:
 
     def saw(self, before: Todo, after: Todo, events: Sequence[Event], at: datetime) -> None:
         """The todo has changed, by these rows, at that time."""
-        told = self._open
+        told, since = self._open, self.since
         if told and not same_wait(before, after):
             self._due.append(self._id(told))
-            self._open = 0
+            self._open, self.since = 0, None
         if told and (over := ended(before, after, events, at)):
-            self._tell(over, after)
+            waited = (at - since).total_seconds() if since else 0.0
+            self._tell(over.model_copy(update={"waited": waited}), after)
         if new := begun(before, after, events, at):
             self._tell(new, after)
-            self._open = self.number
+            self._open, self.since = self.number, at
 
     async def mind(self) -> None:
         """Start, and end, what is due, for ever."""
