@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
-from domain.acts.step import MOST_REFUSALS, Event
+from domain.acts.step import Event, refusal
 from domain.base import Message
 from domain.events import SYSTEM, Action, Actor
 from domain.lifecycle import PARTIES
@@ -226,16 +226,8 @@ def retired(session: Session, now: datetime) -> SessionStep:
 
 def refused(session: Session, command: str, actor: Actor, why: Refusal, tool_call_id: str = "") -> SessionStep:
     """The refusal as it is recorded, as in `acts.step`: repeats are told of at each power of ten."""
-    key = f"{actor}|{command}|{why.code}"
-    if key not in session.refusals and len(session.refusals) >= MOST_REFUSALS:
-        key = f"{actor.role}|{command}|{why.code}"
-    count = session.refusals.get(key, 0) + 1
-    counted = session.model_copy(update={"refusals": {**session.refusals, key: count}})
-    if str(count).rstrip("0") != "1":
-        return SessionStep(session=counted)
-    payload: dict[str, JsonValue] = {"command": command, "code": why.code, "reason": why.reason, "count": count}
-    event = Event(action="refused", actor=actor, payload=payload, tool_call_id=tool_call_id)
-    return SessionStep(session=counted, events=(event,))
+    refusals, event = refusal(session.refusals, command, actor, why, tool_call_id)
+    return SessionStep(session=session.model_copy(update={"refusals": refusals}), events=(event,) if event else ())
 
 
 def forbidden(command: str, request: Request) -> Refusal:

@@ -35,7 +35,7 @@ from activities.work import WorkActivities
 from adapters.checkers.registry import checkers
 from adapters.checkers.remote import Access
 from adapters.config.settings import Settings
-from adapters.config.signers import load_signers
+from adapters.config.signers import signers_left
 from adapters.ledger import SqlLedger
 from adapters.masking.known import masker_of
 from adapters.masking.stores import MaskedChecker, MaskedSignatures, MaskedTrail
@@ -247,7 +247,7 @@ def _activities(settings: Settings, adapters: Adapters) -> dict[QueueName, list[
     fixes = FixActivities(adapters.evidence, adapters.ledger, adapters.snapshots)
     todos = TodoActivities(adapters.evidence, adapters.todos)
     notifications = NotificationActivities(adapters.notifier, adapters.evidence, adapters.notifier.threads)
-    signatures = MaskedSignatures(SshSignatures(partial(load_signers, settings)), masker)
+    signatures = MaskedSignatures(SshSignatures(partial(signers_left, settings)), masker)
     return {
         "workflows": [
             TrailActivities(adapters.trail).append,

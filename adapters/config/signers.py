@@ -25,25 +25,44 @@ MOST_BYTES = 256 * 1024
 
 def load_signers(settings: Settings) -> Signers | None:
     """Who may sign now, None where that is not configured: read anew from the files. Raises `Malformed`."""
-    project = settings.project / PROJECT_FILE
-    table, document = SignersTable(), None
-    if project.exists():
-        said, document = read_project(project)
-        table = said.signers
-    path = settings.signers_file if os.environ.get(VARIABLE) else _named(table, settings.project)
+    table, document = _table(settings)
+    path = _file(settings, table)
     if path is None:
         if document is not None and (table.roles or table.acts):
             raise Malformed([document.problem(("signers",), "names no file", "expected file = PATH in it")])
         return None
     lines = _lines(path)
+    if not lines:
+        expected = "expected a line such as: ann@example.org ssh-ed25519 AAAA..."
+        raise Malformed([Problem(file=shown_as(path), line=1, field="file", what="names nobody", expected=expected)])
     problems = _of_table(table, lines, document) if document is not None else []
     if problems:
         raise Malformed(problems)
     return Signers(allowed=text_of(lines), roles=table.roles, acts=table.acts)
 
 
-def _named(table: SignersTable, root: Path) -> Path | None:
-    return root / Path(table.file).expanduser() if table.file else None
+def signers_left(settings: Settings) -> Signers | None:
+    """Whose keys are in the file by now, for a session that began with more; None where no file is named any more.
+
+    People are taken out by a line: that nobody is left, or `[signers.roles]` still names them, is no mistake here.
+    Raises `Malformed` for what cannot be read.
+    """
+    path = _file(settings, _table(settings)[0])
+    return None if path is None else Signers(allowed=text_of(_lines(path)))
+
+
+def _table(settings: Settings) -> tuple[SignersTable, Document | None]:
+    project = settings.project / PROJECT_FILE
+    if not project.exists():
+        return SignersTable(), None
+    said, document = read_project(project)
+    return said.signers, document
+
+
+def _file(settings: Settings, table: SignersTable) -> Path | None:
+    if os.environ.get(VARIABLE):
+        return settings.signers_file
+    return settings.project / Path(table.file).expanduser() if table.file else None
 
 
 def _lines(path: Path) -> list[Line]:
@@ -56,9 +75,6 @@ def _lines(path: Path) -> list[Line]:
                 for one in wrong
             ]
         )
-    if not lines:
-        expected = "expected a line such as: ann@example.org ssh-ed25519 AAAA..."
-        raise Malformed([Problem(file=shown, line=1, field="file", what="names nobody", expected=expected)])
     return lines
 
 

@@ -5,7 +5,7 @@ Source: DESIGN 5, issue "Human authority".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import TypeVar
 
@@ -47,14 +47,27 @@ def done(
 
 
 def changed_by(step: Step) -> dict[str, Changed]:
-    """What the step's rows say that it changed, by field: as it was before the first, and is after the last."""
+    """What the step's rows say that it changed, by field: as it was before the first, and is after the last.
+
+    Of a field that has fields, those that changed: `safeguards.todo_timeout`.
+    """
     before: dict[str, JsonValue] = {}
     after: dict[str, JsonValue] = {}
     for event in step.events:
         before = {**event.before, **before}
         after |= event.after
-    names = [name for name in after if before.get(name) != after[name]]
-    return {name: Changed(before=before.get(name), after=after[name]) for name in names}
+    return dict(_differences({name: before.get(name) for name in after}, after))
+
+
+def _differences(
+    before: Mapping[str, JsonValue], after: Mapping[str, JsonValue], prefix: str = ""
+) -> Iterator[tuple[str, Changed]]:
+    for name in dict.fromkeys((*after, *before)):
+        old, new = before.get(name), after.get(name)
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from _differences(old, new, f"{prefix}{name}.")
+        elif old != new:
+            yield f"{prefix}{name}", Changed(before=old, after=new)
 
 
 def told_signer(step: Step, check: SignatureCheck | None) -> Step:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from domain.base import Message
+from domain.base import Message, sha256_hex
 from domain.events import Action, Actor, Role
 from domain.lifecycle import PARTIES, Command, Transition, allowed, ever, transition
 from domain.requests import Refusal
@@ -137,21 +137,28 @@ def move(todo: Todo, command: Command, role: Role) -> Transition | Refusal:
 
 
 MOST_REFUSALS = 200
-"""Kinds of refusals that are counted by who asked; beyond, by role: names are the asker's own choice."""
+"""Kinds of refusals that are counted by who asked and why; beyond, by role: names are the asker's own choice."""
 
 
 def refused(todo: Todo, command: str, actor: Actor, why: Refusal, tool_call_id: str = "", told: bool = False) -> Step:
     """The refusal as it is recorded: repeats are counted, and told of again only at each power of ten, or if `told`."""
-    key = f"{actor}|{command}|{why.code}"
-    if key not in todo.refusals and len(todo.refusals) >= MOST_REFUSALS:
+    refusals, event = refusal(todo.refusals, command, actor, why, tool_call_id, told)
+    return Step(todo=todo.model_copy(update={"refusals": refusals}), events=(event,) if event else ())
+
+
+def refusal(
+    before: Mapping[str, int], command: str, actor: Actor, why: Refusal, tool_call_id: str = "", told: bool = False
+) -> tuple[dict[str, int], Event | None]:
+    """The counts of refusals with this one, and its row if it has one. The same for another reason is no repeat."""
+    key = f"{actor}|{command}|{why.code}|{sha256_hex(why.reason.encode())[:16]}"
+    if key not in before and len(before) >= MOST_REFUSALS:
         key = f"{actor.role}|{command}|{why.code}"
-    count = todo.refusals.get(key, 0) + 1
-    counted = todo.model_copy(update={"refusals": {**todo.refusals, key: count}})
-    if str(count).rstrip("0") != "1" and not told:
-        return Step(todo=counted)
-    payload: dict[str, JsonValue] = {"command": command, "code": why.code, "reason": why.reason, "count": count}
-    event = Event(action="refused", actor=actor, payload=payload, tool_call_id=tool_call_id)
-    return Step(todo=counted, events=(event,))
+    count = before.get(key, 0) + 1
+    event = None
+    if told or str(count).rstrip("0") == "1":
+        payload: dict[str, JsonValue] = {"command": command, "code": why.code, "reason": why.reason, "count": count}
+        event = Event(action="refused", actor=actor, payload=payload, tool_call_id=tool_call_id)
+    return {**before, key: count}, event
 
 
 def stepped(

@@ -38,11 +38,11 @@ def todo(shared: Project, keys: People, request: pytest.FixtureRequest) -> Itera
 
 def refused(project: Project, todo: str, code: str, *command: str, exits: int = 1) -> None:
     """What is asked is refused with that code, is recorded so, and changes nothing."""
-    before = status(project, todo)
+    before, told = status(project, todo), len(refusals(project, todo))
     answer = project.run(*command, "--json")
     assert answer.returncode == exits, answer.stdout + answer.stderr
     assert json.loads(answer.stdout)["code"] == code
-    assert refusals(project, todo)[-1][1] == code
+    assert [one for _, one in refusals(project, todo)[told:]] == [code]
     assert status(project, todo) == before
 
 
@@ -99,6 +99,21 @@ def test_replayed(shared: Project, keys: People, todo: str) -> None:
     assert len(rows(shared, todo, "approved")) == 1
 
 
+def test_a_claim_and_then_an_order_that_changed(shared: Project, keys: People, todo: str) -> None:
+    """The same code from the same sender, for another reason: each is in the trail."""
+    line, bob = ("approve", todo, *REASON), ("--key", keys.key(BOB))
+    first = signed(shared, statement(shared, *line), keys.key(BOB))
+    shared.answer("reject", todo, "--feedback", "say more", *bob, "--json")
+    claims(shared, todo, f"more for {todo}")
+    becomes(shared, todo, "needs_human")
+    refused(shared, todo, "stale_signature", *line, *first, exits=6)
+    second = signed(shared, statement(shared, *line), keys.key(BOB))
+    edit = ("todo", "edit", todo, "--set", "safeguards.todo_timeout=7200", "--key", keys.key(ANN), "--json")
+    changed = shared.answer(*edit)["changed"]
+    assert changed["safeguards.todo_timeout"] == {"before": 3600.0, "after": 7200.0}
+    refused(shared, todo, "stale_signature", *line, *second, exits=6)
+
+
 def test_a_claim_that_changed_meanwhile(shared: Project, keys: People, todo: str) -> None:
     options = signed(shared, statement(shared, "approve", todo, *REASON), keys.key(BOB))
     shared.answer("reject", todo, "--feedback", "say more", "--key", keys.key(BOB), "--json")
@@ -119,6 +134,10 @@ def test_a_signer_who_was_removed(shared: Project, keys: People, todo: str) -> N
     refused(shared, todo, "signer_removed", "approve", todo, *REASON, "--key", keys.key(BOB))
     keys.listed(ANN, EVE)
     refused(shared, todo, "unknown_signer", "approve", todo, *REASON, "--key", keys.key(EVE))
+    keys.listed(BOB)  # ann has a role in the configuration still
+    refused(shared, todo, "signer_removed", "approve", todo, *REASON, "--key", keys.key(ANN))
+    keys.listed()
+    refused(shared, todo, "signer_removed", "reject", todo, "--feedback", "say two", "--key", keys.key(BOB))
 
 
 def test_signed_for_something_else(shared: Project, keys: People, todo: str) -> None:

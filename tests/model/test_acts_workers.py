@@ -252,6 +252,25 @@ def test_refusals_are_counted_and_told_of_at_each_power_of_ten() -> None:
     assert counts == [1, 10, 100, 1000]
 
 
+def test_a_refusal_for_another_reason_is_no_repeat() -> None:
+    why = Refusal(code="stale_signature", reason="another order", next_step="sign it again")
+    other = why.model_copy(update={"reason": "another attempt"})
+    at, told = todo(), []
+    for one in (why, other, why, other):
+        step = refused(at, "approve", WORKER, one)
+        at = step.todo
+        told += [event.payload["reason"] for event in step.events]
+    assert told == ["another order", "another attempt"]
+
+
+def test_reasons_that_somebody_makes_up_do_not_fill_the_trail() -> None:
+    at, rows = todo(), 0
+    for number in range(1000):
+        step = refused(at, "delete", WORKER, Refusal(code="forbidden", reason=str(number), next_step="ask"))
+        at, rows = step.todo, rows + len(step.events)
+    assert (len(at.refusals), rows) == (201, 203), "two hundred by themselves, the others as one kind: 1, 10, 100"
+
+
 def test_names_that_somebody_makes_up_do_not_fill_the_todo() -> None:
     why = Refusal(code="forbidden", reason="never", next_step="ask a human")
     at = todo()

@@ -400,6 +400,8 @@ def test_repeated_refusals_are_counted_and_told_at_powers_of_ten() -> None:
         session = step.session
         told += [number] * len(step.events)
     assert told == [1, 10, 100]
+    other = why.model_copy(update={"reason": "not that either"})
+    assert len(sessions.refused(session, "stop", BOT, other).events) == 1
 
 
 def test_names_that_askers_choose_fill_no_session() -> None:

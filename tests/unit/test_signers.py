@@ -12,7 +12,7 @@ from adapters.config.defaults import load_policy
 from adapters.config.order_file import order_in
 from adapters.config.session_file import load_session
 from adapters.config.settings import load_settings, refuse_authority_within
-from adapters.config.signers import load_signers
+from adapters.config.signers import load_signers, signers_left
 from adapters.masking.known import KNOWN
 from adapters.signatures import keygen as keygen_module
 from domain.errors import Malformed
@@ -97,6 +97,21 @@ def test_what_is_read_is_what_is_there_now(project: Path, key: Key) -> None:
     assert load_signers(settings) == Signers(allowed=key.line("bob@example.org"))
     (project / "countersign.toml").unlink()
     assert load_signers(settings) is None
+
+
+def test_who_is_left_is_by_the_lines_alone(project: Path, key: Key) -> None:
+    """A session that began with more goes on: what is no way to begin one is a way to take people out."""
+    settings = load_settings(project)
+    toml, allowed = project / "countersign.toml", project / "allowed_signers"
+    toml.write_text('[signers]\nfile = "allowed_signers"\n[signers.roles]\n"ann@example.org" = "owner"\n')
+    for text in (key.line("ann@example.org"), key.line("bob@example.org"), "# nobody\n"):
+        allowed.write_text(text)
+        assert signers_left(settings) == Signers(allowed="" if text.startswith("#") else text)
+    allowed.write_text("ann\n")
+    with pytest.raises(Malformed, match="is no line of an allowed signers file"):
+        signers_left(settings)
+    toml.unlink()
+    assert signers_left(settings) is None
 
 
 def test_the_variable_goes_before_the_file(project: Path, key: Key, monkeypatch: pytest.MonkeyPatch) -> None:
