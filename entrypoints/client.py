@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-import time
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -39,9 +38,14 @@ from workflows.board import summary_of
 from workflows.options import DOMAIN_ATTRIBUTE, SEARCH_ATTRIBUTES, SESSION_ATTRIBUTE, priority
 from workflows.verification import VerificationWorkflow
 
-CONNECT_SECONDS = 10.0
-RPC = timedelta(seconds=5)
-WORKER_SECONDS = 5.0
+CONNECT_SECONDS = 30.0
+RPC = timedelta(seconds=60)
+"""For what is asked once, and fails its command where it is not answered: a machine may stand still for a while."""
+
+SOON = timedelta(seconds=5)
+"""For what is asked again where it is not answered, or can be done without."""
+
+WORKER_SECONDS = 10.0
 """How long a queue may seem to have no worker: one that was just started asks for its first task a little later."""
 
 WORKER_POLL_SECONDS = 0.2
@@ -116,11 +120,15 @@ def _not_registered(names: Sequence[str], error: RPCError) -> Unavailable:
 
 
 async def require_workers(client: Client, *queues: str) -> None:
-    """Return when each of `queues` has a worker. Raises `Unavailable` (no_worker) when one has none for seconds."""
-    deadline = time.monotonic() + WORKER_SECONDS
+    """Return when each of `queues` has a worker. Raises `Unavailable` (no_worker) when one has none for seconds.
+
+    They are counted by looks and not by the clock: while the machine stands still, no worker can begin to poll.
+    """
+    left = round(WORKER_SECONDS / WORKER_POLL_SECONDS)
     for queue in queues:
         while not await pollers(client, queue):
-            if time.monotonic() > deadline:
+            left -= 1
+            if left < 0:
                 raise Unavailable(
                     Cause.NO_WORKER,
                     f"no worker polls {queue!r} at {client.service_client.config.target_host}",

@@ -21,7 +21,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from domain.errors import Cause, Unavailable
 from domain.fix_messages import FixLoopResult, FixProgress
 from domain.messages import Progress
-from entrypoints.client import RPC, RoundHandle
+from entrypoints.client import SOON, RoundHandle
 from workflows.fix_loop import FixLoopWorkflow
 
 POLL_SECONDS = 0.2
@@ -94,7 +94,7 @@ async def _seen(
     while True:
         began = time.monotonic()
         asked_last = ending.done()
-        description = await handle.describe(rpc_timeout=RPC)
+        description = await handle.describe(rpc_timeout=SOON)
         ended = description.status is not WorkflowExecutionStatus.RUNNING
         waits = await _waits_for(description)
         moved = moved if waits else time.monotonic()
@@ -102,7 +102,7 @@ async def _seen(
             kept = "the round is kept, and goes on by itself once that is mended"
             raise Unavailable(waits.cause, waits.reason, f"{waits.next_step}; {kept}") from waits
         try:
-            progress: T = await handle.query("progress", result_type=kind, rpc_timeout=RPC)
+            progress: T = await handle.query("progress", result_type=kind, rpc_timeout=SOON)
             answered = time.monotonic()
             yield description, progress, str(waits) if waits else ""
         except RPCError as error:
@@ -170,7 +170,7 @@ async def result_of(handle: WorkflowHandle[Any, T]) -> T:
     asks was.
     """
     try:
-        return await handle.result(rpc_timeout=RPC)
+        return await handle.result(rpc_timeout=SOON)
     except WorkflowFailureError as error:
         raise _failure(error) from error
 

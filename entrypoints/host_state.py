@@ -22,7 +22,7 @@ from domain.addresses import variables as notification_variables
 from domain.errors import Cause, Unavailable
 from domain.roles.models import key_variables
 from entrypoints import telemetry
-from entrypoints.client import RPC, connect
+from entrypoints.client import SOON, connect
 from entrypoints.host_files import Files, HostState, Process
 from entrypoints.leftovers import end_leftovers
 from entrypoints.names import ROUNDS
@@ -31,7 +31,7 @@ from entrypoints.state_dir import prepare_state_dir
 
 __all__ = ["Files", "HostState", "Process", "ensure_up", "other_secrets", "prepare_state_dir", "shown", "take_down"]
 
-UP_SECONDS = 90.0
+UP_SECONDS = 180.0
 POLL_SECONDS = 0.02
 
 
@@ -122,7 +122,7 @@ async def _is_at_work(settings: Settings, state: HostState) -> bool | None:
     """
     try:
         client = await connect(settings, state.address)
-        rounds = (await client.count_workflows(ROUNDS, rpc_timeout=RPC)).count
+        rounds = (await client.count_workflows(ROUNDS, rpc_timeout=SOON)).count
     except (RPCError, Unavailable):
         return None
     return bool(rounds) or _runs_a_worker_command(state)

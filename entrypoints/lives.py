@@ -34,7 +34,7 @@ from domain.messages import Progress
 from domain.requests import Answer, Request
 from domain.session import Session, session_workflow_id
 from domain.todo import Todo, workflow_id_of
-from entrypoints.client import RPC, connect, require_workers, server_gone
+from entrypoints.client import RPC, SOON, connect, require_workers, server_gone
 from entrypoints.rounds import open_server
 from workflows.board import summary_of
 from workflows.options import SESSION_ATTRIBUTE, WORKFLOWS_QUEUE, priority
@@ -98,7 +98,7 @@ class Lives:
                 search_attributes=TypedSearchAttributes([SearchAttributePair(SESSION_ATTRIBUTE, session.id)]),
                 static_summary=summary_of(title),
                 priority=priority(session.id),
-                rpc_timeout=TRY,
+                rpc_timeout=RPC,
             )
         except WorkflowAlreadyStartedError:
             return False
@@ -132,9 +132,11 @@ class Lives:
             except RPCError as error:
                 if error.status is RPCStatusCode.NOT_FOUND:
                     raise not_there(workflow_id) from error
-                if error.status is not FAILING:
+                if error.status not in AGAIN:
                     raise server_gone(error) from error
-                asked.lost(error.message, failing=True)
+                asked.lost(error.message, failing=error.status is FAILING)
+                if error.status is not FAILING:
+                    await self.revive()
             except (WorkflowQueryFailedError, WorkflowQueryRejectedError) as error:
                 what = f"{workflow_id} cannot be asked: {error}"
                 raise Unavailable(Cause.SYSTEM_ERROR, what, "see it in the Web UI") from error
@@ -144,7 +146,7 @@ class Lives:
         """How a round stands; None while nobody can say."""
         try:
             handle = self._client.get_workflow_handle(round_id)
-            found: Progress = await handle.query("progress", result_type=Progress, rpc_timeout=RPC)
+            found: Progress = await handle.query("progress", result_type=Progress, rpc_timeout=SOON)
         except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
             return None
         return found

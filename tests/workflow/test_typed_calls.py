@@ -286,6 +286,15 @@ async def test_a_query_is_asked_again_while_tasks_run_out_of_time(way: Way) -> N
 
 
 @pytest.mark.usefixtures("session")
+@pytest.mark.parametrize("status", [*AWAY, RPCStatusCode.DEADLINE_EXCEEDED], ids=lambda s: s.name)
+async def test_a_query_that_nobody_answered_in_time_is_asked_again(way: Way, status: RPCStatusCode) -> None:
+    way.losing.lost = [status, status]
+    assert await way.lives.session("s") == SESSION
+    assert way.losing.queries == 3
+    assert way.reopened == [True, True], "the host may have died"
+
+
+@pytest.mark.usefixtures("session")
 async def test_a_query_that_is_not_answered_is_told_of(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lives, "FAILING_SECONDS", 0.3)
     way.losing.lost = [lives.FAILING] * 100
