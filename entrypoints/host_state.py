@@ -32,6 +32,9 @@ from entrypoints.state_dir import prepare_state_dir
 __all__ = ["Files", "HostState", "Process", "ensure_up", "other_secrets", "prepare_state_dir", "shown", "take_down"]
 
 UP_SECONDS = 180.0
+ENDS_SECONDS = 120.0
+"""How long a host may need to end after its worker has drained: it clears up, and kills what does not end."""
+
 POLL_SECONDS = 0.02
 
 
@@ -140,7 +143,7 @@ def _runs_a_worker_command(state: HostState) -> bool:
 async def take_down(settings: Settings, only: HostState | None = None) -> bool:
     """End the host of this state directory, or what one that was killed left; whether there was anything to end.
 
-    `only`: that host and no other; one may have taken its place by now.
+    `only`: that host and no other; one may have taken its place by now. Raises `Unavailable` where it does not end.
     """
     state = Files(settings.state_dir).read()
     if state is None or (only is not None and state.host != only.host):
@@ -148,8 +151,18 @@ async def take_down(settings: Settings, only: HostState | None = None) -> bool:
     process = state.host.find()
     if process is None:
         return end_leftovers(state)
-    process.terminate()
-    await asyncio.to_thread(psutil.wait_procs, [process], settings.drain_timeout + 20)
+    with suppress(psutil.NoSuchProcess):  # it has just ended
+        process.terminate()
+    patience = settings.drain_timeout + ENDS_SECONDS
+    deadline = time.monotonic() + patience
+    while state.host.find() is not None:
+        if time.monotonic() > deadline:
+            raise Unavailable(
+                Cause.SERVER_UNAVAILABLE,
+                f"this project's host, process {process.pid}, has not ended for {patience:g} s",
+                f"{Files(settings.state_dir).log('host')} may say why; end it, then run countersign down again",
+            )
+        await asyncio.sleep(POLL_SECONDS)
     return True
 
 

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
+
 import psutil
 
 from entrypoints.host_files import Files, HostState
 
+GONE_SECONDS = 60.0
+"""How long one that was killed may take to be gone, on a machine with much to do."""
+
+POLL_SECONDS = 0.02
+
 
 def end_leftovers(state: HostState) -> bool:
     """Kill what a host that was killed left running: it holds the database and the ports. Whether there was any."""
-    found = [process for part in (state.worker, state.server) if part and (process := part.find())]
+    parts = [part for part in (state.worker, state.server) if part]
+    found = [process for part in parts if (process := part.find())]
     for process in found:
-        process.kill()
-    psutil.wait_procs(found, 10)
+        with suppress(psutil.NoSuchProcess):  # it has just ended
+            process.kill()
+    deadline = time.monotonic() + GONE_SECONDS
+    while any(part.find() for part in parts) and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
     return bool(found)
 
 

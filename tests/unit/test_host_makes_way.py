@@ -7,6 +7,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,38 @@ async def test_the_next_one_is_left_alone(host: tuple[Settings, HostState]) -> N
     assert state.host.find()
     assert await take_down(settings, state)
     assert state.host.find() is None
+
+
+@contextmanager
+def stubborn(does: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that does that when it is told to end, and is there to hear it."""
+    loop = f"trap '{does}' TERM; echo; while :; do sleep 0.1; done"
+    with subprocess.Popen(["sh", "-c", loop], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process
+        process.kill()
+
+
+async def test_one_that_takes_its_time_is_waited_for(host: tuple[Settings, HostState]) -> None:
+    """As one does that still clears up what its worker left."""
+    settings, state = host
+    with stubborn("sleep 3; exit") as slow:
+        one = replace(state, host=Process.of(slow.pid))
+        Files(settings.state_dir).write(one)
+        assert await take_down(settings.model_copy(update={"drain_timeout": -18.0}))
+        assert one.host.find() is None
+
+
+async def test_one_that_does_not_end_is_told_of(
+    host: tuple[Settings, HostState], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_state, "ENDS_SECONDS", 0.1)
+    settings, state = host
+    with stubborn("") as stays:
+        Files(settings.state_dir).write(replace(state, host=Process.of(stays.pid)))
+        with pytest.raises(Unavailable, match=rf"process {stays.pid}, has not ended for 1\.1 s"):
+            await take_down(settings)
 
 
 async def test_one_that_comes_up_slowly_is_in_use_all_the_while(host: tuple[Settings, HostState]) -> None:
