@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 import pty
-import re
 import select
 import signal
 import struct
@@ -24,12 +23,14 @@ from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, Static, TextArea
 
 from domain.events import Actor
+from domain.status import SessionStatus
 from entrypoints.cli import common
 from entrypoints.cli.asking import Sender
 from entrypoints.cli.review import loader
 from entrypoints.review.app import ReviewApp
 from entrypoints.review.asking import LiveAsker
 from entrypoints.review.form import ActForm
+from entrypoints.review.page import Page
 from tests.integration.conftest import COUNTERSIGN, Project, wait_for
 
 ANN = Sender(Actor(role="unattributed", identity="ann"))
@@ -98,8 +99,9 @@ async def review(todo: str) -> AsyncIterator[Pilot[None]]:
     load = loader(f"life/{todo}")
     app = ReviewApp(load(None), load, LiveAsker(common.settings()), ANN)
     async with app.run_test(size=(120, 50)) as pilot:
-        await pilot.pause()
+        await until(pilot, lambda: bool(app.screen.query("#head")) and bool(said(pilot, "head")))
         yield pilot
+        await until(pilot, lambda: not any(worker.is_running for worker in app.workers))
 
 
 async def until(pilot: Pilot[None], what: Callable[[], bool]) -> None:
@@ -109,8 +111,30 @@ async def until(pilot: Pilot[None], what: Callable[[], bool]) -> None:
         await asyncio.sleep(0.05)
 
 
+def shown(pilot: Pilot[None]) -> Page:
+    """The page as it was read last."""
+    app = pilot.app
+    assert isinstance(app, ReviewApp)
+    return app.page
+
+
+def paused(pilot: Pilot[None]) -> bool:
+    session = shown(pilot).session
+    return session is not None and session.status is SessionStatus.PAUSED
+
+
 def said(pilot: Pilot[None], name: str) -> str:
     return str(pilot.app.screen.query_one(f"#{name}", Static).visual)
+
+
+async def opens(pilot: Pilot[None], key: str) -> ActForm:
+    """Press the key of an act; its form, once it has all its fields."""
+    await until(pilot, lambda: not isinstance(pilot.app.screen, ActForm))
+    await pilot.press(key)
+    await until(pilot, lambda: isinstance(pilot.app.screen, ActForm) and bool(pilot.app.screen.query("#back")))
+    form = pilot.app.screen
+    assert isinstance(form, ActForm)
+    return form
 
 
 async def fill(pilot: Pilot[None], **fields: str) -> None:
@@ -139,23 +163,21 @@ class TestALife:
     async def test_an_escalated_todo_is_given_back_and_overruled(self, here: Project) -> None:
         async with review("greeting") as pilot:
             assert "needs human (escalated)" in said(pilot, "head")
-            await pilot.press("t")
+            await opens(pilot, "t")
             await fill(pilot, reason="say it politely")
             tried = await do(pilot)
             assert "in_progress" in tried
             await until(pilot, lambda: "in progress" in said(pilot, "head"))
             assert "✓ return: life/greeting is in progress" in said(pilot, "said")
             await pilot.press("o")
-            assert "not while the todo is in progress" in said(pilot, "said")
+            await until(pilot, lambda: "not while the todo is in progress" in said(pilot, "said"))
             (here.root / "work" / "a.txt").write_text("good evening\n")
             await asyncio.to_thread(claim, here)
             await pilot.press("ctrl+r")
             await until(pilot, lambda: "attempt 2" in said(pilot, "head"))
-            await pilot.press("o")
+            form = await opens(pilot, "o")
             await fill(pilot, reason="b.txt is not wanted any more")
             await pilot.press("ctrl+s")
-            form = pilot.app.screen
-            assert isinstance(form, ActForm)
             await until(pilot, lambda: form.stage == "typing" and "(" in said(pilot, "answer"))
             assert "(not_acknowledged)" in said(pilot, "answer")
             pilot.app.screen.query_one(Checkbox).value = True
@@ -173,7 +195,7 @@ class TestALife:
     async def test_a_question_is_answered(self, here: Project) -> None:
         async with review("asked") as pilot:
             assert "open question: which one?" in said(pilot, "head")
-            await pilot.press("u")
+            await opens(pilot, "u")
             await fill(pilot, clarification="the first")
             await do(pilot)
             await until(pilot, lambda: "in progress" in said(pilot, "head"))
@@ -185,25 +207,21 @@ class TestALife:
         async with review("asked") as pilot:
             edited = ("todo", "edit", "life/asked", "--set", "content=Another question", "--json")
             await asyncio.to_thread(here.answer, *edited)
-            await pilot.press("d")
-            form = pilot.app.screen
-            assert isinstance(form, ActForm)
+            form = await opens(pilot, "d")
             await pilot.press("ctrl+s")
             await until(pilot, lambda: form.stage == "typing" and bool(said(pilot, "answer")))
             assert "(stale_version)" in said(pilot, "answer")
             await pilot.press("escape")
-            await pilot.press("d")
-            await until(pilot, lambda: isinstance(pilot.app.screen, ActForm))
+            await opens(pilot, "d")
         assert status(here, "asked") != "cancelled"
 
     async def test_a_session_is_paused_and_goes_on(self, here: Project) -> None:
         async with review("asked") as pilot:
-            await pilot.press("p")
+            await opens(pilot, "p")
             await do(pilot)
-            await until(pilot, lambda: bool(re.search("p  pause", said(pilot, "keys"))))
             assert here.answer("session", "list", "--json")[0]["status"] == "paused"
-            await until(pilot, lambda: not any(worker.is_running for worker in pilot.app.workers))
-            await pilot.press("s")
+            await until(pilot, lambda: paused(pilot))
+            await opens(pilot, "s")
             await do(pilot)
             await until(pilot, lambda: "resume: session life is running" in said(pilot, "said"))
 
@@ -226,9 +244,8 @@ def on_a_terminal(project: Project, *arguments: str) -> Iterator[tuple[subproces
         os.close(ours)
 
 
-def read_until(ours: int, wanted: bytes, process: subprocess.Popen[bytes]) -> bytes:
-    """What the terminal shows up to `wanted`; fails where it never comes."""
-    seen = b""
+def read_until(ours: int, wanted: bytes, process: subprocess.Popen[bytes], seen: bytes = b"") -> bytes:
+    """What the terminal shows up to `wanted`, after `seen`, which may have it already; fails where it never comes."""
     deadline = time.monotonic() + 150
     while wanted not in seen:
         assert time.monotonic() < deadline, seen[-2000:]
@@ -245,8 +262,9 @@ class TestTheRealCommand:
     def test_it_draws_and_gives_the_terminal_back(self, waiting: Project, ends: str) -> None:
         with on_a_terminal(waiting, "review", "life/greeting") as (process, ours, its):
             before = termios.tcgetattr(its)
-            assert ENTERS in read_until(ours, b"life/greeting", process)
-            read_until(ours, b"Timeline", process)
+            seen = read_until(ours, b"life/greeting", process)
+            assert ENTERS in seen
+            read_until(ours, b"Timeline", process, seen)
             assert termios.tcgetattr(its) != before
             if ends == "SIGTERM":
                 process.send_signal(signal.SIGTERM)
