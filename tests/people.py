@@ -88,6 +88,22 @@ def waits(project: Project, session: str) -> list[dict[str, Any]]:
     return found
 
 
+def hears(project: Project, todo: str, wanted: str) -> None:
+    """Wait until a todo has its session's word that it stands there.
+
+    Nobody is answered a signal to the session, and its row is there before its todos are told.
+    """
+    address = str(project.status()["temporal_address"])
+    query = (TEMPORAL, "workflow", "query", "--address", address, "--output", "json")
+    line = (*query, "--workflow-id", f"todo/{todo}", "--type", "state")
+
+    def heard() -> bool:
+        asked = subprocess.run(line, capture_output=True, text=True, check=False, timeout=150)
+        return asked.returncode == 0 and json.loads(asked.stdout)["queryResult"][0]["gate"]["status"] == wanted
+
+    wait_for(heard)
+
+
 def signal(address: str, workflow: str, name: str, *inputs: Any) -> subprocess.CompletedProcess[str]:
     """`temporal workflow signal`, by the program itself; each of `inputs` as JSON."""
     given = [part for value in inputs for part in ("--input", json.dumps(value))]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.conftest import Project
+from tests.integration.conftest import Project, wait_for
 from tests.people import becomes, claims, rows, session, status, view, waits
 
 FAILING: dict[str, Any] = {
@@ -48,7 +48,7 @@ def test_a_claim_that_nothing_can_check_is_sent_back_and_then_approved(shared: P
         ("escalated", "system", ""),
         ("approved", "unattributed", "ann"),
     ]
-    assert shared.answer("session", "show", "life", "--json")["session"]["status"] == "completed"
+    wait_for(lambda: shared.answer("session", "show", "life", "--json")["session"]["status"] == "completed")
     assert shared.run("log", "verify").returncode == 0
 
 

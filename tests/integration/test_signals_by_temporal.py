@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.browser import Browser, browser
 from tests.integration.conftest import Project, wait_for
-from tests.people import has, refusals, rows, session, signal
+from tests.people import has, hears, refusals, rows, session, signal
 
 
 def address(project: Project) -> str:
@@ -26,11 +26,13 @@ def test_a_session_is_paused_and_goes_on(shared: Project) -> None:
     server = address(shared)
     signal(server, "session/signals", "pause", {"by": "ann", "reason": "lunch"})
     session_is(shared, "signals", "paused")
+    hears(shared, "signals/a", "paused")
     refused = shared.run("todo", "start", "signals/a", "--as", "worker:bot", "--json")
     assert refused.returncode == 1
     assert refusals(shared, "signals/a") == [("start", "session_paused")]
     signal(server, "session/signals", "resume")
     session_is(shared, "signals", "running")
+    hears(shared, "signals/a", "running")
     shared.answer("todo", "start", "signals/a", "--as", "worker:bot", "--json")
     signal(server, "session/signals", "pause", {})
     session_is(shared, "signals", "paused")
