@@ -26,6 +26,9 @@ ENDS_BY_ITSELF = 7.0
 """Seconds: a supervisor that nobody waits for asks its command to end, and kills it 5 seconds later."""
 
 ENDS_AT_ONCE = 6.0
+GONE_SECONDS = 60.0
+"""How long one that was killed may take to be gone, on a machine with much to do."""
+
 POLL_SECONDS = 0.02
 
 
@@ -93,7 +96,7 @@ def end(record: Record) -> None:
     process = living(record.process, record.created)
     if process is None:
         return
-    for seconds, then in ((ENDS_BY_ITSELF, process.terminate), (ENDS_AT_ONCE, process.kill), (ENDS_AT_ONCE, None)):
+    for seconds, then in ((ENDS_BY_ITSELF, process.terminate), (ENDS_AT_ONCE, process.kill), (GONE_SECONDS, None)):
         with suppress(psutil.TimeoutExpired):
             process.wait(seconds)
             return
