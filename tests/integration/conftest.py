@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import psutil
 import pytest
@@ -105,6 +105,16 @@ class Project:
         result = self.run(*arguments)
         assert result.returncode == 0, result.stderr
         return json.loads(result.stdout)
+
+
+def until_it_polls(said: IO[str]) -> None:
+    """Read what a worker says on stderr until it says that it polls; it may have something to say before."""
+    before = []
+    for line in said:
+        if "worker polls" in line:
+            return
+        before.append(line)
+    raise AssertionError(f"it never polled: {''.join(before)}")
 
 
 def wait_for(what: Callable[[], bool], seconds: float = 150.0) -> None:

@@ -267,8 +267,10 @@ async def worker(folder: Path, address: str) -> AsyncIterator[None]:
     started = await asyncio.create_subprocess_exec(*command, cwd=folder, stderr=asyncio.subprocess.PIPE)
     assert started.stderr is not None
     try:
-        said = await started.stderr.readline()
-        assert b"worker polls" in said, said + await started.stderr.read()
+        before = b""
+        while b"worker polls" not in (said := await started.stderr.readline()):
+            before += said
+            assert said, before
         yield
     finally:
         with suppress(ProcessLookupError):

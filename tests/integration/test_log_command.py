@@ -131,7 +131,7 @@ def test_a_reader_that_goes_is_no_error(verified: Project, more: list[str]) -> N
         assert process.stderr is not None
         assert process.stdout.readline()
         process.stdout.close()
-        assert process.wait(60) == 0
+        assert process.wait(150) == 0
         assert process.stderr.read() == ""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from docker import APIClient
 
-from tests.integration.conftest import Project, alive, wait_for
+from tests.integration.conftest import Project, alive, until_it_polls, wait_for
 
 WORKER = Path(__file__).parents[2] / "worker.py"
 SLOW = {"checks": [{"name": "slow", "command": "sleep 8; cat a.txt"}, {"name": "quick", "command": "cat a.txt"}]}
@@ -155,7 +155,7 @@ def test_with_a_server_of_ones_own(project: Project, engine: APIClient) -> None:
     )
     assert worker.stderr is not None
     try:
-        assert "worker polls" in worker.stderr.readline()
+        until_it_polls(worker.stderr)
         result = project.run("verify", order, **remote)
         assert result.returncode == 0, result.stderr
     finally:

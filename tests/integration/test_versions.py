@@ -15,7 +15,7 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from entrypoints.temporal_binary import server_binary
-from tests.integration.conftest import Project, wait_for
+from tests.integration.conftest import Project, until_it_polls, wait_for
 from tests.integration.test_session_commands import session_file
 
 WORKER = Path(__file__).parents[2] / "worker.py"
@@ -37,19 +37,21 @@ async def server() -> AsyncIterator[Client]:
 
 
 @contextmanager
-def worker(project: Project, build_id: str, queues: str) -> Iterator[subprocess.Popen[bytes]]:
+def worker(project: Project, build_id: str, queues: str) -> Iterator[subprocess.Popen[str]]:
     """A worker of that version, which ends well when it is told to."""
     version = ("--deployment", "countersign", "--build-id", build_id)
     command = [sys.executable, str(WORKER), "--queues", queues, *version]
-    with subprocess.Popen(command, cwd=project.root, env=project.environment, stderr=subprocess.PIPE) as started:
+    with subprocess.Popen(
+        command, cwd=project.root, env=project.environment, stderr=subprocess.PIPE, text=True
+    ) as started:
         assert started.stderr is not None
         try:
-            assert b"worker polls" in started.stderr.readline()
+            until_it_polls(started.stderr)
             yield started
         finally:
             started.terminate()
             _, said = started.communicate(timeout=150)
-    assert (started.returncode, b"Traceback" in said) == (0, False), said.decode()
+    assert (started.returncode, "Traceback" in said) == (0, False), said
 
 
 def make_current(address: str, build_id: str) -> None:

@@ -155,11 +155,11 @@ class TestApiResponse:
     async def test_nobody_there_no_such_name_and_no_tls_are_no_verdict(self, service: Service) -> None:
         with socket.socket() as closed:
             closed.bind(("127.0.0.1", 0))
-            port = closed.getsockname()[1]
-        for url in (f"http://127.0.0.1:{port}", "http://nowhere.invalid", f"https://127.0.0.1:{service.port}"):
-            error = await refused(api((url,), f"{url}/x"))
-            assert error.cause is Cause.SERVICE_UNAVAILABLE
-            assert "cannot be reached" in error.reason
+            port = closed.getsockname()[1]  # kept, so that nobody else comes to listen there
+            for url in (f"http://127.0.0.1:{port}", "http://nowhere.invalid", f"https://127.0.0.1:{service.port}"):
+                error = await refused(api((url,), f"{url}/x"))
+                assert error.cause is Cause.SERVICE_UNAVAILABLE
+                assert "cannot be reached" in error.reason
 
     async def test_a_broken_setting_of_the_machine_is_no_verdict(
         self, service: Service, monkeypatch: pytest.MonkeyPatch
