@@ -10,6 +10,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.listening import free_port
+
 KEY, SECRET = "test-key-id", "test-secret-of-the-bucket-1"
 RCLONE = Path(sys.executable).parent / "rclone"
 _PATIENCE = 120.0  # seconds
@@ -21,9 +23,7 @@ class S3Server:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "evidence").mkdir(parents=True)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

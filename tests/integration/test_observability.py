@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import random
 import re
 import socket
 import threading
@@ -20,6 +19,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tests.integration.conftest import Project, alive, make_project, wait_for
+from tests.listening import free_port
 from workflows.telemetry import ENDS
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -27,15 +27,6 @@ CALLER = "b7ad6b7169203331"
 PRINTED = "what-a-check-printed"
 AFTER = {"id": "AC-1", "type": "file_contains", "params": {"path": "a.txt", "pattern": "after"}}
 CHECKS = [{"name": "bad", "command": f"echo {PRINTED}; exit 3"}, {"name": "slow", "command": "sleep 1"}]
-
-
-def free_port() -> int:
-    """Below those that the system gives to whoever asks for any: nobody has it by the time that a worker wants it."""
-    while True:
-        port = random.SystemRandom().randrange(20_000, 32_768)
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) != 0:
-                return port
 
 
 class Collector:
