@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,21 @@ import pytest
 
 from tests.integration.conftest import Project
 
+SET_UP = "environment_set_up"
 SECRET = f"s3cret-{uuid.uuid4().hex}"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def no_new_images() -> Iterator[None]:
-    """What these orders set up is removed from the engine again."""
-    api = docker.APIClient()
-    before = {image["Id"] for image in api.images(name="countersign/setup")}
+def no_new_images(shared: Project) -> Iterator[None]:
+    """What these orders set up is removed from the engine again, and nothing that another test does meanwhile."""
     yield
-    for image in api.images(name="countersign/setup"):
-        if image["Id"] not in before:
-            api.remove_image(image["Id"], force=True)
-    api.close()
+    made = {
+        row["payload"].get("image", "") for row in shared.answer("log", "show", "--json") if row["action"] == SET_UP
+    }
+    with closing(docker.APIClient()) as api:
+        tags = [tag for image in api.images("countersign/setup") for tag in image["RepoTags"] or ()]
+        for tag in made.intersection(tags):
+            api.remove_image(tag, force=True)
 
 
 def verified(project: Project, order: str, code: int, *arguments: str, **environment: str) -> dict[str, Any]:
