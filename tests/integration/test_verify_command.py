@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 from datetime import datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ import pytest
 from docker import APIClient
 
 from domain.report import Report
-from tests.integration.conftest import Project, make_project, wait_for
+from tests.integration.conftest import LIMIT_SECONDS, Project, make_project, wait_for
+from tests.integration.engines import HELD, checks_of, let_go
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -112,15 +112,20 @@ def intervals(project: Project, todo: str) -> dict[str, tuple[datetime, datetime
     return {name: (start, end) for name, (start, end) in times.items()}
 
 
-def test_parallel_checks_run_beside_each_other(shared: Project) -> None:
-    """By what each of them says of its beginning and end: how long the rest takes is the machine's business."""
-    says = [check(name, "date +%s.%N; sleep 4; date +%s.%N") for name in ("a", "b", "c", "d")]
-    report = json.loads(
-        shared.run("verify", shared.order(id="wo-wide", verification={"checks": says}), "--json").stdout
-    )
-    spans = sorted(tuple(map(float, entry["output"].split())) for entry in report["checks"])
-    assert len(spans) == 4
-    assert any(after[0] < before[1] for before, after in pairwise(spans)), spans
+def test_parallel_checks_run_beside_each_other(shared: Project, engine: APIClient) -> None:
+    """None ends before it is let go, and none is let go before two of them run."""
+    held = [check(name, HELD) for name in ("a", "b", "c", "d")]
+    verify = shared.start("verify", shared.order(id="wo-wide", verification={"checks": held}), "--json")
+    wait_for(lambda: verify.poll() is not None or len(checks_of(engine, shared)) > 1)
+    assert verify.poll() is None, "each check waited for the one before it"
+
+    def over() -> bool:
+        let_go(engine, shared)
+        return verify.poll() is not None
+
+    wait_for(over, LIMIT_SECONDS)
+    report = json.loads(verify.communicate()[0])
+    assert [entry["outcome"] for entry in report["checks"]] == ["passed"] * 4
 
 
 @pytest.mark.slow
@@ -148,7 +153,7 @@ def test_two_rounds_of_one_order_and_one_in_another_project_at_the_same_time(
         second.start("verify", second.order(id="wo-twice", verification=checks), "--json"),
     ]
     try:
-        outputs = [process.communicate(timeout=240) for process in running]
+        outputs = [process.communicate(timeout=LIMIT_SECONDS) for process in running]
     finally:
         assert second.run("down").returncode == 0
     assert [process.returncode for process in running] == [0, 0, 0], outputs
@@ -206,6 +211,6 @@ def test_a_host_at_work_does_not_make_way(project: Project, engine: APIClient) -
     assert "parallelism" in result.stderr
     assert running.poll() is None, "it goes on"
     running.send_signal(signal.SIGINT)
-    running.communicate(timeout=150)
+    running.communicate(timeout=LIMIT_SECONDS)
     assert running.returncode == 130
     wait_for(lambda: project.rows("wo-first")[-1]["action"] == "verification_cancelled")
