@@ -24,6 +24,7 @@ from adapters.roles.web import devtools as devtools_module
 from adapters.roles.web import proxy as proxy_module
 from adapters.roles.web.allow_list import AllowList
 from adapters.roles.web.browser import Browser
+from adapters.roles.web.pages import Page
 from domain.errors import Unavailable
 from tests.web_site import Elsewhere, Site, elsewhere, site, tls_of_its_own
 
@@ -193,6 +194,25 @@ def only(monkeypatch: pytest.MonkeyPatch, alone: bool) -> None:
     monkeypatch.setattr(chromium_module, "_start", started)
 
 
+def refused_of(page: Page) -> set[str]:
+    """Its requests that were not let through, by method and URL."""
+    return {one.rpartition(" (")[0] for one in page.refused}
+
+
+def quiet_after(monkeypatch: pytest.MonkeyPatch, wanted: set[str]) -> None:
+    """A page is quiet only when all of `wanted` was refused: its frames and workers begin late on a slow machine."""
+    settled = browser_module._settled
+
+    async def quiet(page: Page) -> bool:
+        found = await settled(page)
+        deadline = time.monotonic() + PATIENT_SECONDS
+        while wanted - refused_of(page) and time.monotonic() < deadline:  # noqa: ASYNC110 - a page has no event
+            await asyncio.sleep(0.05)
+        return found
+
+    monkeypatch.setattr(browser_module, "_settled", quiet)
+
+
 @pytest.mark.parametrize("alone", [True, False])
 async def test_nothing_that_a_page_asks_for_gets_off_the_list(
     browser: Browser, there: Site, other: Elsewhere, monkeypatch: pytest.MonkeyPatch, alone: bool
@@ -205,6 +225,8 @@ async def test_nothing_that_a_page_asks_for_gets_off_the_list(
     monkeypatch.setattr("adapters.roles.web.pages.LISTED_REFUSED", 100)
     there.asked.clear()
     names = {"there": there.url, "other": other.url, "port": other.port, "udp": other.udp}
+    wanted = {one.format(**names, host=f"127.0.0.1:{there.port}") for one in LISTED}
+    quiet_after(monkeypatch, wanted)
     try:
         opened = await browser.navigate(there.shows("/hostile", HOSTILE.format(**names)))
         seen = await browser.view()
@@ -214,7 +236,7 @@ async def test_nothing_that_a_page_asks_for_gets_off_the_list(
     finally:
         await another.close()
     listed = {line.removeprefix("- ").rpartition(" (")[0] for line in opened.split("\n") if line.startswith("- ")}
-    assert listed >= {one.format(**names, host=f"127.0.0.1:{there.port}") for one in LISTED}
+    assert listed >= wanted
     assert "still here" in seen
     assert "root:" not in seen
     assert set(there.asked) <= {"GET /hostile", "GET /favicon.ico"}
@@ -337,10 +359,11 @@ async def test_a_browser_that_crashes_is_unavailable_and_started_again(browser: 
 WORKER = """
 import asyncio, sys
 from adapters.roles.web.allow_list import AllowList
-from adapters.roles.web import browser as limits, chromium, devtools
+from adapters.roles.web import browser as limits, chromium, devtools, proxy
 from adapters.roles.web.browser import Browser
 
 limits.START_SECONDS = limits.NAVIGATE_SECONDS = chromium.START_SECONDS = devtools.ANSWER_SECONDS = 120.0
+proxy.HEAD_SECONDS = proxy.CONNECT_SECONDS = 120.0
 
 async def main():
     browser = Browser(AllowList([sys.argv[1]]), lambda _: None)
