@@ -145,7 +145,7 @@ class Desk:
         )
         frozen = Frozen(head="a" * 64, base="b" * 64, head_files=1, head_bytes=1, base_files=1, dropped="")
         known = {"round": asked, "frozen": frozen, "scope": self.scope(), "results": (self.result(),)}
-        return PassInput.model_validate({**known, "stage": stage, "limit": 60.0, **more})
+        return PassInput.model_validate({**known, "stage": stage, "limit": 600.0, **more})
 
     def scope(self) -> ScopeResult:
         """One file was changed."""
