@@ -28,7 +28,7 @@ CRITERIA = [
 ]
 DIALOGUE = ("follow_up_asked", "follow_up_answered", "follow_up_expired")
 NOBODY = "nobody answered in time"
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Seconds: whatever was killed has to be started again, on a machine that may be busy."""
 
 

@@ -109,6 +109,6 @@ def passes(path: Path, source: bytes, command: tuple[str, ...]) -> bool:
     path.write_bytes(source)
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("NODE_", "PYTEST_"))}
     ended = subprocess.run(
-        [*command, path.name], cwd=path.parent, env=kept, capture_output=True, timeout=60, check=False
+        [*command, path.name], cwd=path.parent, env=kept, capture_output=True, timeout=300, check=False
     )
     return ended.returncode == 0

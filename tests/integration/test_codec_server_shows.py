@@ -18,7 +18,7 @@ from temporalio.testing import WorkflowEnvironment
 from adapters.config.settings import Settings
 from entrypoints.client import connect
 from entrypoints.temporal_binary import server_binary
-from tests.integration.conftest import Project
+from tests.integration.conftest import LIMIT_SECONDS, Project
 
 WORDS = "hidden words"
 
@@ -55,7 +55,7 @@ async def test_what_is_hidden_is_shown_to_who_has_the_key(project: Project, encr
     assert f"userMetadata.summary: summary of {WORDS}" in said
 
     server.send_signal(signal.SIGINT)
-    assert server.wait(60) == 0
+    assert server.wait(LIMIT_SECONDS) == 0
 
 
 async def shown(address: str, *options: str) -> str:

@@ -30,7 +30,7 @@ def first_fails(project: Project, engine: APIClient, verify: subprocess.Popen[st
             inside(engine, container, f"test -s /tmp/go || echo {word} >/tmp/go")
         return verify.poll() is not None
 
-    wait_for(over)
+    wait_for(over, LIMIT_SECONDS)
 
 
 @pytest.mark.slow

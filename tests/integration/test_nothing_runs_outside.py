@@ -181,7 +181,7 @@ def test_the_traps_spring_where_somebody_falls_into_them(
     shutil.copytree(unsprung.work, copy, symlinks=True)
     if shutil.which(command[0]) is None:
         pytest.skip(f"there is no {command[0]} on this machine")
-    subprocess.run(command, cwd=copy, capture_output=True, timeout=60, check=False)
+    subprocess.run(command, cwd=copy, capture_output=True, timeout=300, check=False)
     assert [name for name in unsprung.sprung() if name.startswith(mark)], unsprung.sprung()
 
 

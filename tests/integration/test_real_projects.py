@@ -77,7 +77,7 @@ def fetch(package: Package, folder: Path) -> Path:
         command = [npm, "pack", reference]
     else:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-binary", ":all:", "--no-deps", reference]
-    done = subprocess.run(command, cwd=archives, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=archives, capture_output=True, text=True, timeout=300, check=False)
     if done.returncode != 0 and any(words in done.stderr.lower() for words in NO_REGISTRY):
         pytest.skip(f"no registry answers for {reference}: {done.stderr.strip().splitlines()[-1]}")
     assert done.returncode == 0, done.stderr

@@ -148,7 +148,7 @@ def token(monkeypatch: pytest.MonkeyPatch) -> str:
 def index_is_reachable() -> bool:
     """Whether this machine's pip, as it is configured, finds packages."""
     asked = [sys.executable, "-m", "pip", "index", "versions", "toolz"]
-    return subprocess.run(asked, capture_output=True, timeout=60, check=False).returncode == 0
+    return subprocess.run(asked, capture_output=True, timeout=300, check=False).returncode == 0
 
 
 class TestWhatItSees:
