@@ -27,7 +27,7 @@ CRITERIA = [{"type": "file_exists", "params": {"path": "a.txt"}}]
 async def test_a_round_is_begun_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever gave up could not tell whether it runs."""
     monkeypatch.setattr(client, "CONNECT_SECONDS", 120.0)
-    assert timedelta(seconds=STANDS_STILL_SECONDS) > client.RPC
+    assert timedelta(seconds=STANDS_STILL_SECONDS) > client.SOON
     order = project.root / project.order(id="wo-still", acceptance_criteria=CRITERIA)
     assert (await asyncio.to_thread(project.run, "up")).returncode == 0
     status = await asyncio.to_thread(project.status)
