@@ -58,12 +58,17 @@ from workflows.session.starting import turn_of
 from workflows.todo import TodoWorkflow
 from workflows.verification import VerificationWorkflow
 
-ENDS_SECONDS = 60.0
-"""A todo that never ends is what is found: one task that the server gave to the worker of the test before comes again
-after ten seconds, and so may the next."""
+ENDS_SECONDS = 600.0
+"""A todo that never ends is what is found: a task that the server gave to the worker of the test before comes again
+after ten seconds, one of an activity after `conftest.PATIENCE`, and so may the next."""
 
-UNTIL_SECONDS = 60.0
-"""Something that never comes is what is found: a task that was lost while a process stood still comes again."""
+UNTIL_SECONDS = 600.0
+"""Something that never comes is what is found: a task that was lost while a process stood still comes again, as above.
+"""
+
+LAST_WORD = Gate(number=1_000_000, heard=1_000_000, status=SessionStatus.STOPPED, retired=True)
+"""Of the session: it takes into account whatever was reported. Any other word that is still under way is older, and
+what a todo waits to hear about would be heard in none."""
 
 WORKER = Actor(role="worker", identity="bot")
 ANN = Actor(role="unattributed", identity="ann")
@@ -391,7 +396,7 @@ async def living(
                 life = Life(environment, client, script, trail, todo, handle, sessions)
                 yield life
                 async with asyncio.timeout(ENDS_SECONDS):
-                    await last.signal("gate", Gate(number=1_000_000, status=SessionStatus.STOPPED, retired=True))
+                    await last.signal("gate", LAST_WORD)
                     await last.result()
                 await life.replayed()
             finally:
