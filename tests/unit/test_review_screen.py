@@ -24,6 +24,8 @@ from tests.reviews import SaidAsker, escalated, no, some_page
 
 ANN = Sender(Actor(role="unattributed", identity="ann"))
 P = Pilot[None]
+ROUNDS = 20
+"""More than a key takes to the screen that it opens: by the widget that has the cursor and all around it."""
 
 
 class Loads:
@@ -48,7 +50,7 @@ async def screen(
 ) -> AsyncIterator[P]:
     app = ReviewApp(page, loads or Loads(page), asker or SaidAsker(), ANN)
     async with app.run_test(size=(120, 50)) as pilot:
-        await pilot.pause()
+        await settled(pilot)
         yield pilot
 
 
@@ -69,6 +71,23 @@ def form(pilot: P) -> ActForm:
     return found
 
 
+async def settled(pilot: P) -> None:
+    """Whatever has begun has come to where only somebody else can go on.
+
+    The pilot waits until this process seems to have nothing to do, which it also does where others have the processor.
+    Each round here ends when every widget has seen to all messages that had come by then; one leads to the next.
+    """
+    for _ in range(ROUNDS):
+        await pilot.pause(0)
+
+
+async def press(pilot: P, *keys: str) -> None:
+    """Each key once what the one before has brought about is there."""
+    for key in keys:
+        await pilot.press(key)
+        await settled(pilot)
+
+
 async def until(pilot: P, what: Callable[[], bool]) -> None:
     """Until it is so: what runs beside the screen comes to its end when it does."""
     while not what():
@@ -77,9 +96,16 @@ async def until(pilot: P, what: Callable[[], bool]) -> None:
 
 
 async def answered(pilot: P) -> None:
-    """Whatever was asked, or read, is over."""
-    await until(pilot, lambda: not any(worker.is_running for worker in pilot.app.workers))
-    await pilot.pause()
+    """Whatever was asked, or read, is over, and what began because it was."""
+
+    def over() -> bool:
+        return all(worker.is_finished for worker in pilot.app.workers)
+
+    await until(pilot, over)
+    await settled(pilot)
+    while not over():
+        await until(pilot, over)
+        await settled(pilot)
 
 
 async def type_into(pilot: P, name: str, text: str) -> None:
@@ -89,7 +115,7 @@ async def type_into(pilot: P, name: str, text: str) -> None:
         field.text = text
     else:
         field.value = text
-    await pilot.pause()
+    await settled(pilot)
 
 
 def ticks(pilot: P) -> str:
@@ -117,15 +143,15 @@ async def test_every_act_is_tried_then_done(key: str, name: str, status: TodoSta
     page, asker = some_page(status, session_status=session), SaidAsker()
     loads = Loads(page)
     async with screen(page, asker, loads) as pilot:
-        await pilot.press(key)
+        await press(pilot, key)
         for field, text in typed.items():
             await type_into(pilot, field, text)
-        await pilot.press("ctrl+s")
+        await press(pilot, "ctrl+s")
         await answered(pilot)
         assert form(pilot).stage == "tried"
         assert [one.dry_run for one in asker.asked] == [True]
         assert f"status: {status} → done" in shown(pilot, "answer")
-        await pilot.press("y")
+        await press(pilot, "y")
         await answered(pilot)
         assert not isinstance(pilot.app.screen, ActForm)
         assert f"✓ {name}:" in shown(pilot, "said")
@@ -141,16 +167,16 @@ async def test_every_act_is_tried_then_done(key: str, name: str, status: TodoSta
 async def test_nothing_is_done_that_is_not_confirmed() -> None:
     asker = SaidAsker()
     async with screen(some_page(), asker) as pilot:
-        await pilot.press("a")
+        await press(pilot, "a")
         await type_into(pilot, "reason", "fine")
-        await pilot.press("ctrl+s")
+        await press(pilot, "ctrl+s")
         await answered(pilot)
-        await pilot.press("escape")
+        await press(pilot, "escape")
         assert form(pilot).stage == "typing"
         assert "not done" in shown(pilot, "answer")
-        await pilot.press("escape")
+        await press(pilot, "escape")
         assert not isinstance(pilot.app.screen, ActForm)
-        await pilot.press("a")
+        await press(pilot, "a")
         assert pilot.app.screen.query_one("#field-reason", TextArea).text == "fine", "what was typed is kept"
     assert [one.dry_run for one in asker.asked] == [True]
 
@@ -158,14 +184,14 @@ async def test_nothing_is_done_that_is_not_confirmed() -> None:
 async def test_each_failed_check_is_ticked_by_name() -> None:
     asker = SaidAsker()
     async with screen(some_page(), asker) as pilot:
-        await pilot.press("o")
+        await press(pilot, "o")
         assert [str(box.label) for box in pilot.app.screen.query(Checkbox)] == ["tests", "lint"]
         assert ticks(pilot) == "  "
-        await pilot.press("space")
+        await press(pilot, "space")
         assert ticks(pilot) == "X "
-        await pilot.press("ctrl+s")
+        await press(pilot, "ctrl+s")
         await answered(pilot)
-        await pilot.press("escape", "ctrl+s")
+        await press(pilot, "escape", "ctrl+s")
         await answered(pilot)
     assert [one.model_dump()["acknowledged"] for one in asker.asked] == [("tests",), ("tests",)]
     assert asker.asked[0].model_dump()["kind"] == "check"
@@ -177,12 +203,12 @@ async def test_a_refusal_stays_with_its_code_and_next_step(late: bool) -> None:
     asker = SaidAsker([*([trial] if late else []), no("stale_snapshot")])
     loads = Loads(some_page())
     async with screen(some_page(), asker, loads) as pilot:
-        await pilot.press("a")
+        await press(pilot, "a")
         await type_into(pilot, "reason", "fine")
-        await pilot.press("ctrl+s")
+        await press(pilot, "ctrl+s")
         await answered(pilot)
         if late:
-            await pilot.press("y")
+            await press(pilot, "y")
             await answered(pilot)
         assert form(pilot).stage == "typing"
         said = shown(pilot, "answer")
@@ -192,7 +218,7 @@ async def test_a_refusal_stays_with_its_code_and_next_step(late: bool) -> None:
         assert "\x1b" not in said
         assert "escape to see it as it is now" in said
         assert pilot.app.screen.query_one("#field-reason", TextArea).text == "fine"
-        await pilot.press("escape")
+        await press(pilot, "escape")
         await answered(pilot)
         assert ("(stale_snapshot)" in shown(pilot, "said")) is late
         assert len(loads.wanted) == 1
@@ -201,12 +227,12 @@ async def test_a_refusal_stays_with_its_code_and_next_step(late: bool) -> None:
 async def test_what_cannot_be_asked_is_said_and_can_be_asked_again() -> None:
     asker = SaidAsker([Unavailable(Cause.NO_WORKER, "nobody polls", "start one"), Answer(dry_run=True)])
     async with screen(some_page(), asker) as pilot:
-        await pilot.press("t")
+        await press(pilot, "t")
         await type_into(pilot, "reason", "again")
-        await pilot.press("ctrl+s")
+        await press(pilot, "ctrl+s")
         await answered(pilot)
         assert "could not tell: nobody polls (no_worker)" in shown(pilot, "answer")
-        await pilot.press("ctrl+s")
+        await press(pilot, "ctrl+s")
         await answered(pilot)
         assert form(pilot).stage == "tried"
     assert [one.reason for one in asker.asked] == ["again", "again"]
@@ -215,9 +241,9 @@ async def test_what_cannot_be_asked_is_said_and_can_be_asked_again() -> None:
 async def test_nonsense_is_said_and_not_asked() -> None:
     asker = SaidAsker()
     async with screen(some_page(), asker) as pilot:
-        await pilot.press("r")
+        await press(pilot, "r")
         await type_into(pilot, "extra_attempts", "many")
-        await pilot.press("ctrl+s")
+        await press(pilot, "ctrl+s")
         assert "'many' is no number" in shown(pilot, "answer")
     assert asker.asked == []
 
@@ -227,17 +253,17 @@ async def test_nobody_has_to_wait_for_an_answer(stage: str) -> None:
     asker = SaidAsker(held=asyncio.Event())
     assert asker.held is not None
     async with screen(some_page(), asker) as pilot:
-        await pilot.press("a")
-        await pilot.press("ctrl+s")
+        await press(pilot, "a")
+        await press(pilot, "ctrl+s")
         await until(pilot, lambda: len(asker.asked) == 1)
         if stage == "doing":
             asker.held.set()
             await answered(pilot)
             asker.held.clear()
-            await pilot.press("y")
+            await press(pilot, "y")
             await until(pilot, lambda: len(asker.asked) == 2)
         assert form(pilot).stage == stage
-        await pilot.press("escape")
+        await press(pilot, "escape")
         await answered(pilot)
         assert form(pilot).stage == "typing"
         assert ("it may be done all the same" in shown(pilot, "answer")) is (stage == "doing")
@@ -246,7 +272,7 @@ async def test_nobody_has_to_wait_for_an_answer(stage: str) -> None:
 async def test_one_that_knows_no_trials_is_said_to_have_done_it() -> None:
     asker = SaidAsker([Answer(status="verified", version=4)])
     async with screen(some_page(), asker) as pilot:
-        await pilot.press("a", "ctrl+s")
+        await press(pilot, "a", "ctrl+s")
         await answered(pilot)
         assert "knows no trials, and has done it" in shown(pilot, "said")
     assert len(asker.asked) == 1
@@ -256,12 +282,12 @@ async def test_a_key_signs_once_for_trial_and_act() -> None:
     answer = Answer(status="verified", dry_run=True, signer="ann", changed={"status": Changed(before="a", after="b")})
     asker = SaidAsker([answer], sign=True)
     async with screen(some_page(), asker) as pilot:
-        await pilot.press("a", "ctrl+s")
+        await press(pilot, "a", "ctrl+s")
         await answered(pilot)
         assert "signed by ann" in shown(pilot, "answer")
-        await pilot.press("y")
+        await press(pilot, "y")
         await answered(pilot)
-        await pilot.press("p", "ctrl+s")
+        await press(pilot, "p", "ctrl+s")
         await answered(pilot)
     tried, done, paused = asker.asked
     assert tried.signed is not None
@@ -276,40 +302,40 @@ async def test_a_key_that_cannot_sign_is_said() -> None:
 
     asker = Broken(sign=True)
     async with screen(some_page(), asker) as pilot:
-        await pilot.press("a", "ctrl+s")
+        await press(pilot, "a", "ctrl+s")
         assert "the key cannot sign (key_unusable)" in shown(pilot, "answer")
     assert asker.asked == []
 
 
 async def test_a_key_that_does_nothing_says_why() -> None:
     async with screen(some_page(TodoStatus.PENDING)) as pilot:
-        await pilot.press("a")
+        await press(pilot, "a")
         assert not isinstance(pilot.app.screen, ActForm)
         assert "not while the todo is pending; now: edit, note, delete" in shown(pilot, "said")
-        await pilot.press("question_mark")
+        await press(pilot, "question_mark")
         told = str(pilot.app.screen.query_one("#help Static", Static).visual)
         assert "Approve  not while the todo is pending" in told
-        await pilot.press("escape")
-        await pilot.press("n")
+        await press(pilot, "escape")
+        await press(pilot, "n")
         assert isinstance(pilot.app.screen, ActForm)
 
 
 async def test_attempts_are_switched() -> None:
     loads = Loads(some_page())
     async with screen(some_page(), None, loads) as pilot:
-        await pilot.press("right_square_bracket")
+        await press(pilot, "right_square_bracket")
         assert "there is no later attempt" in shown(pilot, "said")
-        await pilot.press("left_square_bracket")
+        await press(pilot, "left_square_bracket")
         await answered(pilot)
         assert "attempt 1 of 2  not what is claimed now" in shown(pilot, "head")
-        await pilot.press("a")
+        await press(pilot, "a")
         assert "not what is claimed now" in shown(pilot, "said")
-        await pilot.press("n", "escape")
+        await press(pilot, "n", "escape")
         await answered(pilot)
         assert "attempt 1 of 2" in shown(pilot, "head"), "a form that was closed leads nowhere"
-        await pilot.press("left_square_bracket")
+        await press(pilot, "left_square_bracket")
         assert "there is no earlier attempt" in shown(pilot, "said")
-        await pilot.press("right_square_bracket")
+        await press(pilot, "right_square_bracket")
         await answered(pilot)
         assert "not what is claimed now" not in shown(pilot, "head")
     assert loads.wanted == [1, 1, 2]
@@ -318,11 +344,11 @@ async def test_attempts_are_switched() -> None:
 async def test_what_is_read_anew_is_the_last_claim_or_the_earlier_attempt_that_was_looked_at() -> None:
     loads = Loads(some_page())
     async with screen(some_page(), None, loads) as pilot:
-        await pilot.press("ctrl+r")
+        await press(pilot, "ctrl+r")
         await answered(pilot)
-        await pilot.press("left_square_bracket")
+        await press(pilot, "left_square_bracket")
         await answered(pilot)
-        await pilot.press("ctrl+r")
+        await press(pilot, "ctrl+r")
         await answered(pilot)
     assert loads.wanted == [None, 1, 1]
 
@@ -330,7 +356,7 @@ async def test_what_is_read_anew_is_the_last_claim_or_the_earlier_attempt_that_w
 async def test_a_page_that_cannot_be_read_anew_stays() -> None:
     loads = Loads(some_page(), Unavailable(Cause.STORE_UNAVAILABLE, "the trail is away", "bring it back"))
     async with screen(some_page(), None, loads) as pilot:
-        await pilot.press("ctrl+r")
+        await press(pilot, "ctrl+r")
         await answered(pilot)
         assert "the trail is away" in shown(pilot, "said")
         assert "s/a" in shown(pilot, "head")
@@ -344,8 +370,7 @@ async def test_all_of_the_page_is_on_the_screen_and_none_of_it_is_markup(tmp_pat
         seen = []
         for _ in range(places.option_count):
             seen.append(shown(pilot, "shown"))
-            await pilot.press("down")
-            await pilot.pause()
+            await press(pilot, "down")
         everything = "\n".join(seen)
         for said in ("audit_cap_exceeded", "denied", "restored", "+after 2", "✗ tests", "boom", "TODO_VERIFY"):
             assert said in everything, said
@@ -366,11 +391,10 @@ async def test_outputs_are_shown_whole_on_demand(tmp_path: Path) -> None:
     async with screen(page) as pilot:
         places = pilot.app.screen.query_one("#places", OptionList)
         places.highlighted = places.get_option_index("checks")
-        await pilot.pause()
+        await settled(pilot)
         assert "[... 440 lines before]" in shown(pilot, "shown")
         assert "line 439\n" not in shown(pilot, "shown")
-        await pilot.press("f")
-        await pilot.pause()
+        await press(pilot, "f")
         assert "| line 0\n" in shown(pilot, "shown")
 
 
@@ -379,4 +403,4 @@ async def test_an_open_question_and_a_session_without_a_view_are_shown() -> None
     assert page.session is None
     async with screen(page) as pilot:
         assert "open question: which [b]one[/b]?" in shown(pilot, "head")
-        await pilot.press("q")
+        await press(pilot, "q")
