@@ -110,8 +110,9 @@ class ActForm(ModalScreen[Text | None]):
         return found
 
     def on_mount(self) -> None:
-        """What is typed first has the cursor."""
-        self.query("Checkbox, TextArea, Input, Button").first().focus()
+        """What is typed first has the cursor. There is nothing where the screen ends while the form is put together."""
+        for first in list(self.query("Checkbox, TextArea, Input, Button"))[:1]:
+            first.focus()
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """The same as the keys."""

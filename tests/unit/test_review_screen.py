@@ -320,6 +320,12 @@ async def test_a_key_that_does_nothing_says_why() -> None:
         assert isinstance(pilot.app.screen, ActForm)
 
 
+async def test_a_screen_may_end_while_a_form_is_put_together() -> None:
+    async with screen(some_page()) as pilot:
+        assert isinstance(pilot.app, ReviewApp)
+        pilot.app.action_act("approve")
+
+
 async def test_attempts_are_switched() -> None:
     loads = Loads(some_page())
     async with screen(some_page(), None, loads) as pilot:
