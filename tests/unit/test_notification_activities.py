@@ -44,6 +44,12 @@ class Hanging(MemoryStore):
         return None
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that answers does so, however long this process stands still: given up, it is as one that knows nothing."""
+    monkeypatch.setattr(notifications, "STORE_SECONDS", 240.0)
+
+
 @pytest.fixture
 def threads() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(2) as made:
