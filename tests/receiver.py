@@ -23,7 +23,7 @@ class Receiver:
 
     async def is_asked(self) -> None:
         """Wait until something has come."""
-        assert await asyncio.to_thread(self.asked.wait, 60), "it never came"
+        assert await asyncio.to_thread(self.asked.wait, 240), "it never came"
 
     def handler(receiver) -> type[BaseHTTPRequestHandler]:  # noqa: N805 - the handler inside has its own self
         """What the server runs."""

@@ -14,10 +14,11 @@ from contextlib import ExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
+import apprise
 import pytest
 
 from adapters.masking.masker import Masker
-from adapters.notify import lane
+from adapters.notify import lane, webhook
 from adapters.notify.notifier import ConfiguredNotifier
 from domain.addresses import Address, Notifications, Webhook
 from domain.errors import Cause, Unavailable
@@ -41,6 +42,15 @@ NOTICE = Notice(
     since=datetime(2026, 1, 15, 10, 0, tzinfo=UTC),
 )
 DELIVERY = Delivery(id="notification/s/a/1/escalated/team", address="team", notice=NOTICE)
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever answers has its time, however long this process stands still, which has both sides of it."""
+    monkeypatch.setattr(lane, "SEND_SECONDS", 240.0)
+    monkeypatch.setattr(webhook, "STEP_SECONDS", 240.0)
+    for step in ("socket_connect_timeout", "socket_read_timeout"):
+        monkeypatch.setattr(apprise.NotifyBase, step, 240.0)
 
 
 @pytest.fixture
