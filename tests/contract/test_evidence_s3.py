@@ -150,7 +150,7 @@ class TestRenewal:
 
         def renew() -> None:
             writer.start()
-            ends = time.monotonic() + 60
+            ends = time.monotonic() + s3.LEASE - 30
             while not bucket.written and time.monotonic() < ends:
                 time.sleep(0.01)
 

@@ -22,7 +22,7 @@ from domain.roles.spending import CapRefusal, CapsInMicros, Reservation, Spent
 
 NOON = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
 WRITERS = 3
-PATIENT_SECONDS = 60.0
+PATIENT_SECONDS = 120.0
 """Nobody is locked out for so long, however long one that has a lock stands still."""
 
 

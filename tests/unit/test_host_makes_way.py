@@ -36,7 +36,7 @@ class Counted:
 def host(tmp_path: Path) -> Iterator[tuple[Settings, HostState]]:
     """A process that stands for the host, in its state directory; another stands for the worker."""
     with subprocess.Popen(["sleep", "600"]) as host, subprocess.Popen(["sleep", "600"]) as worker:
-        settings = load_settings().model_copy(update={"state_dir": tmp_path, "drain_timeout": 1.0})
+        settings = load_settings().model_copy(update={"state_dir": tmp_path, "drain_timeout": 240.0})
         state = HostState(host=Process.of(host.pid), worker=Process.of(worker.pid), ready=True)
         Files(tmp_path).write(state)
         yield settings, state
@@ -143,7 +143,7 @@ async def test_one_that_comes_up_slowly_is_in_use_all_the_while(host: tuple[Sett
     files = Files(settings.state_dir)
     files.write(replace(state, ready=False, settings=shown(settings)))
     waiting = asyncio.create_task(ensure_up(settings))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while not files.used.exists():  # noqa: ASYNC110 - a file has no event
             await asyncio.sleep(0.01)
         os.utime(files.used, (0, 0))

@@ -46,7 +46,7 @@ class Hanging(MemoryStore):
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A store that answers does so, however long this process stands still: given up, it is as one that knows nothing."""
+    """A store that answers does so, however long this process stands still: given up, it knows nothing."""
     monkeypatch.setattr(notifications, "STORE_SECONDS", 240.0)
 
 

@@ -23,6 +23,7 @@ from domain.ports import CheckContext, Finding
 from entrypoints.engine_watch import EngineWatch
 from tests.fakes.evidence import MemoryStore
 from tests.workflow.conftest import PASSED, House, Script, ScriptedPorts, StrictTrail, on_an_engine, order_of, working
+from tests.workflow.lives import UNTIL_SECONDS
 from workflows.options import SANDBOX_QUEUE, WORKFLOWS_QUEUE
 from workflows.verification import VerificationWorkflow
 
@@ -105,7 +106,7 @@ async def another(client: Client) -> Client:
 
 
 async def until(what: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(UNTIL_SECONDS):
         while not what():  # noqa: ASYNC110 - what is waited for is no event of ours
             await asyncio.sleep(0.01)
 

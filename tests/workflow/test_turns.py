@@ -20,6 +20,7 @@ from domain.messages import RoundInput, RoundResult
 from domain.ports import CheckContext, Finding
 from tests.fakes.evidence import MemoryStore
 from tests.workflow.conftest import PASSED, Script, ScriptedPorts, StrictTrail, on_an_engine, order_of, working
+from tests.workflow.lives import UNTIL_SECONDS
 from workflows.options import SANDBOX_QUEUE, WORKFLOWS_QUEUE, priority
 from workflows.verification import VerificationWorkflow
 
@@ -42,7 +43,7 @@ class InOrder(ScriptedPorts):
 
 async def test_a_small_session_has_its_turns_beside_a_large_one(server: WorkflowEnvironment) -> None:
     async with waiting(server, {"large": MANY, "small": FEW}) as (ports, rounds):
-        async with engine(server.client, ports), asyncio.timeout(150):
+        async with engine(server.client, ports), asyncio.timeout(UNTIL_SECONDS):
             await asyncio.gather(*(one.result() for one in rounds))
         assert len(ports.turns) == MANY + FEW
         last = max(number for number, turn in enumerate(ports.turns) if turn == "small")
@@ -98,7 +99,7 @@ async def backlog(client: Client, wanted: int) -> None:
         task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
         report_stats=True,
     )
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(UNTIL_SECONDS):
         while True:
             answer = await client.workflow_service.describe_task_queue(request)
             if answer.stats.approximate_backlog_count >= wanted:
