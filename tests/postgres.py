@@ -19,7 +19,7 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from tests.listening import free_port
+from tests.ports import held_for
 
 PASSWORD = "s3cret-of-the-tests"
 """Of every role: what must never be shown is easy to look for."""
@@ -48,7 +48,7 @@ class Cluster:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or Path(tempfile.mkdtemp(prefix="countersign-pg-"))
-        self.port = free_port()
+        self.port = held_for(self)
         self._process: subprocess.Popen[bytes] | None = None
         self._initialise()
 

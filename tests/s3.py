@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.listening import free_port
+from tests.ports import held_for
 
 KEY, SECRET = "test-key-id", "test-secret-of-the-bucket-1"
 RCLONE = Path(sys.executable).parent / "rclone"
@@ -23,7 +23,7 @@ class S3Server:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "evidence").mkdir(parents=True)
-        self.port = free_port()
+        self.port = held_for(self)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import obstore
 import pytest
 
-from adapters.evidence import s3, s3_sweep
+from adapters.evidence import bucket, s3, s3_sweep
 from adapters.evidence.bucket import Bucket, Found
 from adapters.evidence.s3 import S3Store
 from adapters.evidence.s3_sweep import S3Sweep
@@ -250,6 +251,7 @@ class TestErrors:
     def test_a_store_that_is_away_fails_soon_and_works_when_it_is_back(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        monkeypatch.setitem(bucket._CLIENT, "read_timeout", timedelta(seconds=120))  # for when it is there, and slow
         server = S3Server(tmp_path / "s3")
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -23,6 +22,7 @@ from domain.ports import ProbeRequest, RunRequest, Sandbox, Served
 from domain.tree import Entry, Manifest
 from tests.fakes.evidence import MemoryStore
 from tests.fakes.sandbox import KNOWN_IMAGES, LocalSandbox
+from tests.ports import held
 from tests.worker_commands import alive
 
 IMAGES = Path(__file__).resolve().parents[2] / "sandbox_images"
@@ -98,11 +98,12 @@ class Bench:
         probe_image: str = "",
         **other: Any,
     ) -> Served:
-        """A port that is free on this host is `$PORT` for both."""
-        port = {"PORT": str(free_port())}
-        env = {**port, **other.pop("env", {})}
-        asking = ProbeRequest(image=probe_image or self.image, command=probe, env={**port, **(probe_env or {})})
-        return await self.sandbox.serve(self.request(command, tree, limit, env=env, **other), asking)
+        """A port that is free on this host, and stays so for others, is `$PORT` for both."""
+        with held() as holding:
+            port = {"PORT": str(holding.getsockname()[1])}
+            env = {**port, **other.pop("env", {})}
+            asking = ProbeRequest(image=probe_image or self.image, command=probe, env={**port, **(probe_env or {})})
+            return await self.sandbox.serve(self.request(command, tree, limit, env=env, **other), asking)
 
     def request(self, command: str, tree: str | None, limit: float, **other: Any) -> RunRequest:
         self.runs += 1
@@ -138,12 +139,6 @@ async def cancelled(task: asyncio.Task[Any]) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert time.monotonic() - began < SOON
-
-
-def free_port() -> int:
-    with socket.socket() as asking:
-        asking.bind(("127.0.0.1", 0))
-        return int(asking.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
@@ -262,7 +257,7 @@ class TestOutput:
 class TestTime:
     async def test_stops_at_the_limit(self, bench: Bench) -> None:
         began = time.monotonic()
-        seen = await bench.run(f"echo begun; sleep {LONG}; echo done", limit=1)
+        seen = await bench.run(f"echo begun; sleep {LONG}; echo done", limit=5)
         assert seen.timed_out
         assert seen.exit_code != 0
         assert seen.stdout == "begun\n"
@@ -426,11 +421,11 @@ class TestBuild:
         assert (seen.build_failed, seen.exit_code, seen.stdout) == (False, 42, "ran\n")
 
     async def test_the_limit_bounds_build_and_command_together(self, bench: Bench) -> None:
-        seen = await bench.run("sleep 1.8; echo done", build=("sleep 0.4",), limit=2)
+        seen = await bench.run("sleep 29.8; echo done", build=("sleep 0.4",), limit=30)
         assert (seen.timed_out, seen.build_failed, seen.stdout) == (True, False, "")
 
     async def test_a_build_that_does_not_end_is_stopped_and_heard(self, bench: Bench) -> None:
-        seen = await bench.run("echo ran", build=(f"echo building; sleep {LONG}",), limit=1)
+        seen = await bench.run("echo ran", build=(f"echo building; sleep {LONG}",), limit=5)
         assert (seen.timed_out, seen.build_failed, seen.stdout) == (True, True, "")
         assert "building\n" in seen.stderr
         assert seen.exit_code != 0
@@ -501,7 +496,7 @@ class TestServe:
         assert seen.probe.exit_code != 0
 
     async def test_the_limit_ends_both(self, bench: Bench) -> None:
-        seen = await bench.serve(f"echo up; sleep {LONG}", f"echo asking; sleep {LONG}", limit=2)
+        seen = await bench.serve(f"echo up; sleep {LONG}", f"echo asking; sleep {LONG}", limit=10)
         assert (seen.probe.timed_out, seen.ended) == (True, False)
         assert (seen.probe.stdout, seen.server.stdout) == ("asking\n", "up\n")
 
