@@ -140,7 +140,11 @@ async def test_an_address_that_refuses_or_hangs_delays_neither_the_todo_nor_the_
         life.notifier.told = TEAM.model_copy(update={"first": ("hangs", "down", "team")})
         life.notifier.refusals, life.notifier.hangs = {"down": 2}, {"hangs"}
         await asks(life)
-        assert life.notifier.kinds("team") == ["question"]
+
+        async def told() -> bool:
+            return life.notifier.kinds("team") == ["question"]
+
+        await until(told)
         answer = await life.ask("unblock", Unblock(actor=ANN, clarification="the first"))
         assert answer.status == "in_progress"
         await life.has("notified", 4)

@@ -14,7 +14,7 @@ from domain.errors import Cause, Unavailable, WorkspaceRefused
 from domain.events import Actor
 from domain.requests import AddEvidence, AddNote, Answer, Approve, Delete, Edit, Refusal, Reorder, Start
 from domain.todo import Gate
-from tests.workflow.lives import ANN, WORKER, Life, claim_of, living
+from tests.workflow.lives import ANN, WORKER, Life, claim_of, living, until
 from tests.workflow.scripted import Plan
 from workflows import options
 from workflows.attributes import ESCALATION, REVIEW_STATUS, TODO_STATUS
@@ -54,8 +54,12 @@ async def test_ids_are_known_in_the_next_run(server: WorkflowEnvironment, monkey
         first = await life.ask("note", AddNote(actor=ANN, content="once"), "the-same")
         for number in range(4):
             await life.ask("note", AddNote(actor=ANN, content=f"more {number}"))
-        described = await life.client.get_workflow_handle(life.todo.workflow_id).describe()
-        assert described.run_id != life.handle.first_execution_run_id, "it goes on in another run"
+
+        async def goes_on_in_another_run() -> bool:
+            described = await life.client.get_workflow_handle(life.todo.workflow_id).describe()
+            return described.run_id != life.handle.first_execution_run_id
+
+        await until(goes_on_in_another_run)  # once the server has passed on what the session is told
         assert await life.ask("note", AddNote(actor=ANN, content="once"), "the-same") == first
         assert [row.payload["content"] for row in life.rows("noted")].count("once") == 1
         assert [row.ordinal for row in life.rows()] == list(range(1, len(life.rows()) + 1))
@@ -178,6 +182,7 @@ async def test_a_human_is_answered_when_the_session_has_heard(server: WorkflowEn
 async def test_it_says_once_more_where_it_stands_when_it_is_asked(server: WorkflowEnvironment) -> None:
     async with living(server) as life:
         await life.started()
+        await life.told(status="in_progress")  # or the answer to this, another word, may come after the one that asks
         await life.says(Gate(asks=True))
         again = await life.told(word=(await life.state()).gate.number)
         assert (again.status, again.asks) == ("in_progress", False)
