@@ -19,7 +19,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tests.integration.conftest import Project, alive, make_project, wait_for
-from tests.listening import free_port
+from tests.ports import held_for
 from workflows.telemetry import ENDS
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -106,7 +106,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     """One refused round, one verified, and one that could not tell, on a host with metrics, traces and all logs."""
     made = make_project(tmp_path_factory.mktemp("watched"), tmp_path_factory.mktemp("state"))
     project = Watched(made.root, made.environment)
-    project.port, project.collector = free_port(), Collector()
+    project.port, project.collector = held_for(project), Collector()
     project.environment |= {
         "COUNTERSIGN_METRICS_ADDRESS": f"127.0.0.1:{project.port}",
         "COUNTERSIGN_LOG_LEVEL": "debug",
