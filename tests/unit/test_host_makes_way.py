@@ -36,7 +36,7 @@ class Counted:
 def host(tmp_path: Path) -> Iterator[tuple[Settings, HostState]]:
     """A process that stands for the host, in its state directory; another stands for the worker."""
     with subprocess.Popen(["sleep", "600"]) as host, subprocess.Popen(["sleep", "600"]) as worker:
-        settings = load_settings().model_copy(update={"state_dir": tmp_path, "drain_timeout": 240.0})
+        settings = load_settings().model_copy(update={"state_dir": tmp_path, "drain_timeout": 1.0})
         state = HostState(host=Process.of(host.pid), worker=Process.of(worker.pid), ready=True)
         Files(tmp_path).write(state)
         yield settings, state
@@ -113,8 +113,10 @@ def stubborn(does: str) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(["sh", "-c", loop], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        yield process
-        process.kill()
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 async def test_one_that_takes_its_time_is_waited_for(host: tuple[Settings, HostState]) -> None:
