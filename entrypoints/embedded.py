@@ -99,12 +99,16 @@ class Host:
             raise
         finally:
             self._end(self._worker, self._plan.drain_timeout + 5)
-            if self._worker is None or self._worker.returncode != 0:  # else it has cleared up itself
+            if not self._has_cleared_up():
                 self._clear()
             self._end(self._server, 10)
             for file in self._logs:
                 file.close()
         self._files.state.unlink(missing_ok=True)
+
+    def _has_cleared_up(self) -> bool:
+        """Only a worker that was the first has: one that came after another goes on with what that one has sealed."""
+        return self._worker is not None and self._worker.returncode == 0 and self._state.worker_restarts == 0
 
     def _clear(self) -> None:
         with suppress(subprocess.TimeoutExpired):

@@ -111,12 +111,16 @@ def test_a_host_whose_file_was_lost_or_damaged_is_found_again(shared: Project, d
     assert shared.status() == before
 
 
-@pytest.mark.slow
-def test_down_takes_along_what_a_round_sealed(project: Project, engine: APIClient) -> None:
+@pytest.mark.parametrize("worker_died", [pytest.param(False, marks=pytest.mark.slow), True])
+def test_down_takes_along_what_a_round_sealed(project: Project, engine: APIClient, worker_died: bool) -> None:
     verify = project.start("verify", project.order(verification=HELD), COUNTERSIGN_DRAIN_TIMEOUT="1")
     wait_for(lambda: started(engine, project))
     verify.kill()
     verify.communicate()
+    if worker_died:
+        os.kill(project.status()["worker_pid"], signal.SIGKILL)
+        log = Path(project.status()["state_dir"]) / "worker.log"
+        wait_for(lambda: log.read_text().count('"worker polls"') == 2)
     assert project.run("down", COUNTERSIGN_DRAIN_TIMEOUT="1").returncode == 0
     assert our_containers(engine, project) == []
     assert our_volumes(engine, project) == []
