@@ -33,13 +33,11 @@ class ConfiguredNotifier:
     def whom(self, request: WhomInput) -> Whom:
         """See the port."""
         named = self._table.by_name()
-        reminded = [name for name, one in named.items() if one.hears("reminder", request.session)]
         late = request.kind == "resolved" and 0 < self._table.second_after <= request.waited
         told = [
-            name
-            for name, one in named.items()
-            if one.hears(request.kind, request.session) and (not one.second or (late and name in reminded))
+            name for name, one in named.items() if one.hears(request.kind, request.session) and (late or not one.second)
         ]
+        reminded = [name for name, one in named.items() if one.hears("reminder", request.session)]
         return Whom(
             first=tuple(told),
             reminded=tuple(name for name in reminded if not named[name].second),
