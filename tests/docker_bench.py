@@ -33,6 +33,10 @@ LONG = 300
 HELD = "until [ -e /work/go ]; do sleep 0.05; done"
 """A command that ends once it is `let_go`."""
 
+MEMORY_BOMB = "python3 -c 'x = bytearray(1 << 30)'; code=$?; sleep 1; exit $code"
+"""Is killed for want of memory, and goes on a little: one whose container ends with that is at times gone before the
+engine has heard why, and then nobody ever knows."""
+
 KNOCK = """python3 -c '
 import socket, time
 while True:

@@ -13,7 +13,7 @@ import pytest
 from adapters.sandbox import DockerSandbox
 from domain.errors import Cause, Unavailable
 from domain.order import Resources
-from tests.docker_bench import MIB, Bench
+from tests.docker_bench import MEMORY_BOMB, MIB, Bench
 from tests.fakes.lying_engine import LyingEngine
 
 
@@ -43,7 +43,7 @@ class TestConfinement:
         assert seen.stdout == ""
 
     async def test_a_memory_bomb_in_a_child_is_seen_even_when_the_command_succeeds(self, bench: Bench) -> None:
-        seen = await bench.run("python3 -c 'x = bytearray(1 << 30)' || true")
+        seen = await bench.run(f"({MEMORY_BOMB}) || true")
         assert (seen.exit_code, seen.oom_killed) == (0, True)
 
     async def test_the_number_of_processes_is_bounded(self, bench: Bench) -> None:

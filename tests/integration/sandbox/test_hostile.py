@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from domain.checks import Outcome, classify
-from tests.docker_bench import HEAR, KNOCK, Bench
+from tests.docker_bench import HEAR, KNOCK, MEMORY_BOMB, Bench
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Hostile:
 
 
 HOSTILE = (
-    Hostile("memory bomb", "python3 -c 'x = bytearray(1 << 30)'", "out_of_memory", 137),
+    Hostile("memory bomb", MEMORY_BOMB, "out_of_memory", 137),
     Hostile("fork bomb", "bomb() { bomb | bomb & }; bomb; sleep 60", "exit_code|verification_timeout", timeout=3),
     Hostile("disk filler", "cat /dev/zero > fill", exit_code=1),
     Hostile("kill all", "kill -9 -1", exit_code=137),

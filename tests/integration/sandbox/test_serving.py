@@ -14,7 +14,7 @@ from adapters.sandbox import engine
 from domain.checks import Outcome, classify
 from domain.errors import Unavailable
 from domain.ports import ProbeRequest
-from tests.docker_bench import HEAR, KNOCK, LONG, MIB, Bench, new_folder
+from tests.docker_bench import HEAR, KNOCK, LONG, MEMORY_BOMB, MIB, Bench, new_folder
 
 
 class TestServing:
@@ -31,8 +31,8 @@ class TestServing:
         ]
 
     async def test_the_probe_s_memory_and_processes_are_bounded(self, bench: Bench) -> None:
-        seen = await bench.serve(f"sleep {LONG}", "python3 -c 'x = bytearray(1 << 30)'")
-        assert seen.probe.oom_killed
+        seen = await bench.serve(f"sleep {LONG}", MEMORY_BOMB)
+        assert (seen.probe.exit_code, seen.probe.oom_killed) == (137, True)
         seen = await bench.serve(f"sleep {LONG}", "i=0; while [ $i -lt 100 ]; do sleep 5 & i=$((i + 1)); done")
         assert "fork" in seen.probe.stderr
 
