@@ -278,8 +278,13 @@ def variables_of(process: psutil.Process) -> dict[str, str]:
 
 
 def main_of(folder: Path) -> psutil.Process:
-    """Chromium's first process."""
-    return next(one for one in processes_of(folder) if "--remote-debugging-pipe" in one.cmdline())
+    """Chromium's first process: what it forks looks the same until it becomes another program, whatever its id."""
+    found = []
+    for one in processes_of(folder):
+        with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+            if "--remote-debugging-pipe" in one.cmdline():
+                found.append((one.create_time(), one))
+    return min(found, key=lambda pair: pair[0])[1]
 
 
 def network_of(process: int) -> Path:
