@@ -13,7 +13,7 @@ from pydantic import JsonValue, ValidationError
 
 from domain.acts.seen import seen
 from domain.acts.standing import NO_ROUND, UNJUDGED, audit_begun
-from domain.acts.step import Event, Outcome, Step, cut, joined, placed, stepped
+from domain.acts.step import Outcome, Step, cut, joined, placed, stepped, with_values
 from domain.events import SYSTEM
 from domain.lifecycle import Command
 from domain.order import Order, Verification
@@ -61,7 +61,8 @@ def edit(todo: Todo, request: Edit, now: datetime) -> Outcome:
     fields = sorted(request.changes)
     payload = {"fields": fields, "version": after.version, "reason": cut(request.reason)}
     step = stepped(todo, after, moved.event, request.actor, payload, request.tool_call_id)
-    step = step.model_copy(update={"events": (_with_values(step.events[0], todo.order, order, fields),)})
+    old, new = (one.model_dump(mode="json", include=set(fields)) for one in (todo.order, order))
+    step = with_values(step, old, new)
     if todo.status is TodoStatus.CLAIMED:
         return joined(step, _judged_anew(after, now))
     if todo.status is TodoStatus.VERIFIED:
@@ -86,7 +87,12 @@ def flagged(todo: Todo, reason: str) -> Step:
 
 def edited_order(order: Order, changes: Fields) -> Order:
     """The order with `changes`, as `Edit` has them. Raises pydantic's `ValidationError`."""
-    return Order.model_validate_json(json.dumps(merged(order.model_dump(mode="json"), _as_dumped(changes))))
+    return Order.model_validate_json(json.dumps(edited_fields(order, changes)))
+
+
+def edited_fields(order: Order, changes: Fields) -> Fields:
+    """The order's fields with `changes`, whatever they are worth."""
+    return merged(order.model_dump(mode="json"), _as_dumped(changes))
 
 
 def merged(below: Fields, above: Fields) -> Fields:
@@ -159,8 +165,3 @@ def _judged_anew(todo: Todo, now: datetime) -> Step:
         return audit_begun(todo, now)
     paused = todo.gate.status is SessionStatus.PAUSED
     return Step(todo=todo.model_copy(update={"retry_at": now if paused else None}))
-
-
-def _with_values(event: Event, before: Order, after: Order, fields: list[str]) -> Event:
-    old, new = (order.model_dump(mode="json", include=set(fields)) for order in (before, after))
-    return event.model_copy(update={"before": {**event.before, **old}, "after": {**event.after, **new}})

@@ -14,7 +14,7 @@ from domain.acts.approving import approve, override
 from domain.acts.editing import edit, malformed, reorder
 from domain.acts.seen import seen
 from domain.acts.standing import NO_ROUND, escalated
-from domain.acts.step import Outcome, Step, cut, joined, placed, stepped
+from domain.acts.step import Outcome, Step, cut, joined, placed, stepped, with_values
 from domain.fixing import Tally
 from domain.lifecycle import Command
 from domain.order import WorkerCommand
@@ -94,7 +94,7 @@ def give_back(todo: Todo, request: Return, now: datetime) -> Outcome:
         "no_news": 0,
         "refused_drives": 0,
         "last_refusal": "",
-        "feedback": request.reason or todo.feedback,
+        "feedback": _wanted(todo, request.reason),
         "trigger": "",
         "flag": "",
     }
@@ -113,10 +113,13 @@ def note(todo: Todo, request: AddNote, now: datetime) -> Outcome:
     moved = seen(todo, Command.NOTE, request)
     if isinstance(moved, Refusal):
         return moved
+    if not request.content.strip():
+        return _reason_required("say what is to be written down")
     written = Note(author=request.actor, content=request.content, kind=request.kind, timestamp=now)
     after = placed(todo, moved, now, notes=_noted(todo, written))
     payload = {"content": cut(request.content), "kind": request.kind, "reason": cut(request.reason)}
-    return stepped(todo, after, moved.event, request.actor, payload, request.tool_call_id)
+    step = stepped(todo, after, moved.event, request.actor, payload, request.tool_call_id)
+    return with_values(step, {"note": ""}, {"note": cut(request.content)})
 
 
 def delete(todo: Todo, request: Delete, now: datetime) -> Outcome:
@@ -126,6 +129,12 @@ def delete(todo: Todo, request: Delete, now: datetime) -> Outcome:
         return moved
     after = placed(todo, moved, now, **NO_ROUND, trigger="", flag="")
     return stepped(todo, after, moved.event, request.actor, {"reason": cut(request.reason)}, request.tool_call_id)
+
+
+def _wanted(todo: Todo, reason: str) -> str:
+    """What the worker is told first: a reason to give it back takes nothing back that a rejection asked for."""
+    rejected = any(note.kind == "revision_request" and note.content == todo.feedback for note in todo.notes)
+    return f"{todo.feedback}\n\n{reason}" if rejected and reason else reason or todo.feedback
 
 
 def _over(todo: Todo, caps: Caps) -> Trigger | None:

@@ -175,6 +175,13 @@ def stepped(
     return Step(todo=after, events=(event,))
 
 
+def with_values(step: Step, before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> Step:
+    """A step of one row, which says these values, too: as they were, and as they are."""
+    (event,) = step.events
+    said = event.model_copy(update={"before": {**event.before, **before}, "after": {**event.after, **after}})
+    return step.model_copy(update={"events": (said,)})
+
+
 def placed(todo: Todo, moved: Transition, now: datetime, **changes: object) -> Todo:
     """The same where the table leads it, with further `changes`; its clocks run or stand still, as they must there."""
     where = {"status": moved.status or todo.status, "review_status": moved.review or todo.review_status}

@@ -5,11 +5,14 @@ Whether it is taken is the todo's to say (`domain.acts.editing`).
 
 from __future__ import annotations
 
+import json
+
 from pydantic import JsonValue, ValidationError
 
+from adapters.config.explain import explain
 from adapters.config.settings import Settings
 from adapters.config.yaml_document import parse
-from domain.acts.editing import edited_order
+from domain.acts.editing import edited_fields, edited_order
 from domain.base import canonical_json
 from domain.errors import Malformed
 from domain.order import Order
@@ -36,11 +39,12 @@ def change_of(text: str, option: str) -> Fields:
 
 
 def keep_order(settings: Settings, digest: str, changes: Fields) -> None:
-    """Store what the order will be; what is no order the todo refuses. Raises `Unavailable`."""
+    """Store what the order will be. Raises `Malformed` for what is no order, `Unavailable`."""
     store = build_evidence(settings)
     before = Order.model_validate_json(store.get(digest))
     try:
         after = edited_order(before, changes)
-    except ValidationError:
-        return
+    except ValidationError as error:
+        document = parse(json.dumps(edited_fields(before, changes)), "command line", "an order")
+        raise Malformed(explain(error, Order, document)) from None
     store.put(canonical_json(after.model_dump(mode="json")))

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from domain.acts import people
+from domain.acts.asked import changed_by
+from domain.acts.step import Step
 from domain.requests import AddNote, Delete, Reject, Reorder, Return, Unblock
 from domain.safeguards import Clock
 from domain.status import LIVE, ReviewStatus, TodoStatus
@@ -113,6 +115,17 @@ def test_a_return_may_leave_the_worker_as_it_is_or_have_none() -> None:
     assert told(wrong).code == "malformed_edit"
 
 
+def test_what_a_rejection_asked_for_stands_when_it_is_given_back_with_a_reason() -> None:
+    before = todo(S.NEEDS_HUMAN, audits=3)
+    at = done(before, people.reject(before, reject("Handle zero"), NOON))
+    once = done(at, people.give_back(at, Return(actor=ALICE, reason="One more try"), NOON))
+    assert once.feedback == "Handle zero\n\nOne more try"
+    silent = done(at, people.give_back(at, Return(actor=ALICE), NOON))
+    assert silent.feedback == "Handle zero"
+    other = todo(S.NEEDS_HUMAN, feedback="An earlier reason")
+    assert done(other, people.give_back(other, Return(actor=ALICE, reason="Now"), NOON)).feedback == "Now"
+
+
 def test_a_return_brings_attempts_even_where_caps_were_lowered_meanwhile() -> None:
     at = todo(S.NEEDS_HUMAN, audits=3, order=order(safeguards={"audit_attempts": 1}))
     now = done(at, people.give_back(at, Return(actor=ALICE, extra_attempts=1), NOON))
@@ -125,6 +138,9 @@ def test_a_note_changes_nothing_else() -> None:
     now = done(at, step)
     assert rows(step) == ["noted"]
     assert now == at.model_copy(update={"notes": now.notes})
+    assert isinstance(step, Step)
+    assert {name: (was.before, was.after) for name, was in changed_by(step).items()} == {"note": ("", "Look at line 3")}
+    assert told(people.note(at, AddNote(actor=ALICE, content=" \n"), NOON)).code == "reason_required"
     for number in range(people.MOST_NOTES + 5):
         now = done(now, people.note(now, AddNote(actor=ALICE, content=str(number)), NOON))
     assert (len(now.notes), now.notes[-1].content) == (people.MOST_NOTES, str(people.MOST_NOTES + 4))

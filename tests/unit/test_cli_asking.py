@@ -341,6 +341,27 @@ def test_an_edit_that_names_nothing_is_refused(desk: Desk, changes: tuple[str, .
     assert desk.asked == []
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("verification.chex=[]", "verification.chex: unknown field 'chex', did you mean 'checks'?"),
+        ("contant=x", "contant: unknown field 'contant', did you mean 'content'?"),
+        ("domain=securty", "did you mean 'security'?"),
+        (
+            "safeguards.todo_timeout=long",
+            "safeguards.todo_timeout: the text 'long', expected seconds: a number above 0",
+        ),
+        ("verification.checks=[{name: a}]", "verification.checks[0].command: is missing, expected "),
+    ],
+)
+def test_an_edit_that_makes_no_order_is_told_in_words_and_not_sent(desk: Desk, change: str, told: str) -> None:
+    ran = desk.run("todo", "edit", "a", "--set", change)
+    assert ran.code == 2
+    assert "command line:1: " in ran.err
+    assert told in ran.err
+    assert desk.asked == []
+
+
 def test_lists_are_read_without_asking_anybody(desk: Desk) -> None:
     sessions = desk.run("session", "list", "--json").json
     assert [one["session"] for one in sessions] == ["local", "one", "two"]
