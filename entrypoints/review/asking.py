@@ -60,7 +60,7 @@ class LiveAsker:
         return named
 
     async def ask(self, page: Page, act: Act, request: HumanRequest) -> Answer:
-        """Of an edit the order that will be is stored first: it is named by its digest."""
+        """Of an edit the order that will be is stored first: it is named by its digest. Raises as `keep_order` does."""
         if self._lives is None:
             self._lives = await without_collecting("entrypoints.lives").open_lives(self._settings)
         assert self._lives is not None

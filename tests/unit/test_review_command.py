@@ -20,6 +20,7 @@ from adapters.config.settings import Settings
 from adapters.masking import known
 from adapters.masking.masker import Masker
 from domain.base import canonical_json
+from domain.errors import Malformed
 from domain.events import Actor
 from domain.lifecycle import Command
 from domain.order import Order
@@ -204,7 +205,8 @@ async def test_the_order_that_an_edit_makes_is_stored_before_it_is_asked(
     assert not todo.world.store.has(after.digest), "a trial stores nothing"
     await asker.ask(todo.page(), act("edit"), edit)
     assert todo.world.store.get(after.digest) == canonical_json(after.model_dump(mode="json"))
-    await asker.ask(todo.page(), act("edit"), edit.model_copy(update={"changes": {"content": 3}}))
+    with pytest.raises(Malformed, match="content: the number 3, expected text that is not empty"):
+        await asker.ask(todo.page(), act("edit"), edit.model_copy(update={"changes": {"content": 3}}))
 
 
 def test_what_is_decided_is_signed_for_what_was_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
