@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,10 @@ from domain.errors import Cause, Unavailable
 
 if TYPE_CHECKING:  # a trail in SQLite does without
     import psycopg
+
+# At ERROR a pool logs, with a traceback, that it could not tidy up after a connection that is lost. Whoever used that
+# connection is told so in words, from here.
+logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
 
 _FREE_SPACE = "free some space on that disk; nothing that was acknowledged is lost"
 _VERIFY = "run `countersign log verify`, which names what is wrong"

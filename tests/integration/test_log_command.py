@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import select
 import shutil
 import signal
+import socket
+import socketserver
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -210,9 +213,11 @@ def test_following_outlives_a_database_that_is_away(
     follower = Follower(project, "--json")
     wait_for(lambda: len(follower.lines) == 1)
     postgres_cluster.stop()
-    wait_for(lambda: len(follower.told) % 2 == 1)
-    time.sleep(2)
-    postgres_cluster.start()
+    try:
+        wait_for(lambda: len(follower.told) % 2 == 1)
+        time.sleep(2)
+    finally:
+        postgres_cluster.start()
     append(2)
     wait_for(lambda: len(follower.lines) == 2)
     assert follower.interrupt() == 0
@@ -221,6 +226,65 @@ def test_following_outlives_a_database_that_is_away(
     assert len(told) >= 2
     assert set(told[::2]) == {"the trail cannot be read now"}, "once each time; a server that stands still is away, too"
     assert set(told[1::2]) == {"the trail can be read again\n"}
+
+
+class CuttingServer(socketserver.ThreadingTCPServer):
+    """Before the server at port `behind`. Once it is `armed`, the next client that closes a cursor is hung up on."""
+
+    daemon_threads = True
+
+    def __init__(self, behind: int) -> None:
+        super().__init__(("127.0.0.1", 0), _Passing)
+        self.behind = behind
+        self.armed = threading.Event()
+
+    @property
+    def port(self) -> int:
+        return int(self.server_address[1])
+
+
+class _Passing(socketserver.BaseRequestHandler):
+    server: CuttingServer
+
+    def handle(self) -> None:
+        with socket.create_connection(("127.0.0.1", self.server.behind)) as server, suppress(ConnectionError):
+            others = {self.request: server, server: self.request}
+            while True:
+                for end in select.select(list(others), [], [])[0]:
+                    said = end.recv(65536)
+                    if not said:
+                        return
+                    if self.server.armed.is_set() and end is self.request and b"CLOSE " in said:
+                        self.server.armed.clear()
+                        return
+                    others[end].sendall(said)
+
+
+def test_a_connection_that_dies_when_all_is_read_is_told_in_words_alone(
+    project: Project, tmp_path: Path, postgres_cluster: Cluster
+) -> None:
+    """What is left to do then is to close the server's cursor, and SQLAlchemy logs that it could not."""
+    url = postgres_cluster.create_database("cut")
+    with (
+        closing(SqlTrail(url, tmp_path / "heads.jsonl", busy_timeout=60)) as trail,
+        CuttingServer(postgres_cluster.port) as between,
+    ):
+        threading.Thread(target=between.serve_forever, daemon=True).start()
+        trail.append(entry(1))
+        project.environment["COUNTERSIGN_DATABASE_URL"] = url.replace(f":{postgres_cluster.port}/", f":{between.port}/")
+        follower = Follower(project, "--json")
+        wait_for(lambda: len(follower.lines) == 1)
+        between.armed.set()
+        wait_for(lambda: len(follower.told) >= 2)
+        trail.append(entry(2))
+        wait_for(lambda: len(follower.lines) == 2)
+        assert follower.interrupt() == 0
+        between.shutdown()
+    assert [json.loads(text)["payload"]["check"] for text in follower.lines] == ["c1", "c2"]
+    assert [text.partition(":")[0] for text in follower.told] == [
+        "the trail cannot be read now",
+        "the trail can be read again\n",
+    ]
 
 
 def test_every_command_shows_an_example(project: Project) -> None:
