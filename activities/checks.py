@@ -11,6 +11,8 @@ from temporalio import activity
 from activities.boundary import beating, speaks_temporal
 from domain.base import canonical_json, sha256_hex
 from domain.checks import BaseOutcome, CheckResult, Outcome, beside_the_base
+from domain.excerpts import log_command
+from domain.failing_tests.readers import failed_tests
 from domain.feedback import tail
 from domain.flakes import standing, worth_another_run
 from domain.messages import CheckInput, Image, SetupInput
@@ -98,7 +100,7 @@ class CheckActivities:
             controls=request.controls,
             run=run,
         )
-        return await self._checkers[request.item.criterion.type].check(request.item, context)
+        return _worded(await self._checkers[request.item.criterion.type].check(request.item, context))
 
     def _mint(self, request: CheckInput, finding: Finding, findings: Sequence[Finding] = ()) -> str:
         """Store what was seen, of every run where there were several. Outputs are whole here; their tails travel."""
@@ -122,11 +124,14 @@ def _base_run_key(request: CheckInput) -> str:
     where = [request.tree, request.image, request.probe_image, list(request.build)]
     if request.order_files:
         where.append(request.order_files)
-    return sha256_hex(canonical_json(["base run", criterion, where, request.resources.model_dump(mode="json")]))
+    return sha256_hex(
+        canonical_json(["base run, some test passes", criterion, where, request.resources.model_dump(mode="json")])
+    )
 
 
 def _result(request: CheckInput, finding: Finding, evidence: str) -> CheckResult:
     item = request.item
+    all_of_it = log_command(request.session, request.todo, request.attempt, item.id)
     isolation: Literal["in_process", "out_of_process"] = "out_of_process" if finding.out_of_process else "in_process"
     return CheckResult(
         id=item.id,
@@ -140,8 +145,8 @@ def _result(request: CheckInput, finding: Finding, evidence: str) -> CheckResult
         text=finding.text,
         next_step=finding.next_step,
         exit_code=finding.exit_code,
-        stdout=tail(finding.stdout, TRAVELLING_LINES, TRAVELLING_CHARACTERS),
-        stderr=tail(finding.stderr, TRAVELLING_LINES, TRAVELLING_CHARACTERS),
+        stdout=tail(finding.stdout, all_of_it, TRAVELLING_LINES, TRAVELLING_CHARACTERS),
+        stderr=tail(finding.stderr, all_of_it, TRAVELLING_LINES, TRAVELLING_CHARACTERS),
         duration_ms=finding.duration_ms,
         isolation=isolation,
         evidence=evidence,
@@ -150,3 +155,11 @@ def _result(request: CheckInput, finding: Finding, evidence: str) -> CheckResult
         expectation=finding.expectation,
         seed=finding.seed,
     )
+
+
+def _worded(finding: Finding) -> Finding:
+    """Where an exit code says that a command failed, with the tests that it names as failed in the text."""
+    if finding.outcome is not Outcome.FAILED or finding.code != "exit_code":
+        return finding
+    found = failed_tests(f"{finding.stdout}\n{finding.stderr}")
+    return finding.model_copy(update={"text": f"{finding.text}; {found}"}) if found else finding

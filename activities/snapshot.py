@@ -9,8 +9,9 @@ from temporalio import activity
 
 from activities.boundary import beating, speaks_temporal
 from domain.fix_messages import Applied, ApplyInput
-from domain.messages import FreezeInput, Frozen, FrozenBase, ProbeInput, ProbeTrees, ScopeInput, ScopeResult
+from domain.messages import FreezeInput, Frozen, FrozenBase, ProbeInput, ScopeInput, ScopeResult
 from domain.ports import Snapshots
+from domain.probes import ProbeTrees
 
 
 class SnapshotActivities:

@@ -150,6 +150,7 @@ def _todo(request: StartTodosInput, one: PlannedTodo) -> TodoInput:
     return TodoInput(
         siblings=request.siblings,
         reason=request.reason,
+        established=request.established,
         todo=Todo(
             session=request.session,
             id=one.order.id,
@@ -162,11 +163,13 @@ def _todo(request: StartTodosInput, one: PlannedTodo) -> TodoInput:
             authored=one.authored,
             content_authored=PARTIES[request.actor.role] == "worker",
             floor=one.floor,
+            authority=one.authority,
             parent=one.parent,
             order_index=one.order_index,
             clock=Clock(limit=one.order.safeguards.todo_timeout),
             gate=request.gates.get(one.order.id, Gate()),
             worker=one.order.worker,
             signers=request.signers,
+            beside=one.beside,
         ),
     )

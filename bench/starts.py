@@ -17,6 +17,7 @@ def measure(folder: Path, runs: int, quick: bool) -> dict[str, Any]:  # noqa: AR
     """Seconds of commands that start nothing, beside those of Python alone."""
     with opened(folder, TINY) as project:
         project.verify(1)
+        order = project.order(1)
         times = interleaved(
             runs,
             {
@@ -24,6 +25,7 @@ def measure(folder: Path, runs: int, quick: bool) -> dict[str, Any]:  # noqa: AR
                 "countersign --help": lambda: _took(project, "--help"),
                 "countersign verify --help": lambda: _took(project, "verify", "--help"),
                 "countersign log show": lambda: _took(project, "log", "show", "checks-1"),
+                "countersign verify, the same work": lambda: _took(project, "verify", order),
                 "countersign status": lambda: _took(project, "status"),
             },
         )

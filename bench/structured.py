@@ -15,7 +15,7 @@ from typing import Any
 from adapters.checkers.commands import request
 from adapters.checkers.pytest_check import PytestChecker
 from adapters.evidence.folder import FolderStore
-from adapters.sandbox import DockerSandbox
+from adapters.sandbox.sandbox import DockerSandbox
 from bench.numbers import interleaved, seconds, summary
 from bench.project import CannotMeasure
 from domain.checks import Item, Outcome

@@ -80,9 +80,10 @@ class Item(Message):
             return 2 if self.criterion.params.generate else 1
         if not isinstance(self.criterion, CommandExitZero):
             return 1
+        tests = runs_tests(self.criterion.params.command)
         if self.criterion.params.control:
-            return 3
-        return 2 * GROUPS + 2 + SINGLES + PROOFS if runs_tests(self.criterion.params.command) else 1
+            return 3 + tests
+        return 2 * GROUPS + 2 + SINGLES + PROOFS if tests else 1
 
     @property
     def command(self) -> str:
@@ -276,15 +277,40 @@ NEVER_BEGAN = frozenset({"command_not_found", "command_not_executable", "not_rec
 """Codes of a command that judged nothing: the same on the base, the image lacks it whoever did the work."""
 
 
+NOTHING_TO_CHECK = "nothing_to_check"
+"""The code of a check in which no test passes, neither on the work nor on the base: it constrains nothing."""
+
+NO_TEST_PASSED = frozenset({"no_tests", "nothing_passed", "no_trusted_tests"})
+"""Codes of a run of tests in which none passed that the base, or the order, has."""
+
+_WAY_OUT = (
+    "add a test to the base that passes there, lay tests of the order's own over it (verification.tests), name tests "
+    "that have to pass (fail_to_pass), ask for what is wanted with a criterion (python_call, cli_io, http_response), "
+    "or make this check advisory (required: false)"
+)
+
+
 def beside_the_base(result: CheckResult, base: BaseOutcome) -> CheckResult:
     """A failed `result` with what the base came to: whose failure is it?
 
     A command that judges and fails on both is the work that is still to be done; one that never began on either is
-    none of the worker's doing. A limit that both run into (time, memory, output) stays a failure: the worker's tree
-    can bring it about, and the report says that the base does, too.
+    none of the worker's doing. A run of tests in which no test of the base passes, where none passes on the base
+    either, has nothing to check: a person decides (`decide`). A limit that both run into (time, memory, output) stays
+    a failure: the worker's tree can bring it about, and the report says that the base does, too.
     """
     told = result.model_copy(update={"base_outcome": base.outcome})
-    if result.outcome is not Outcome.FAILED or base.outcome is not Outcome.FAILED or base.code != result.code:
+    if result.outcome is not Outcome.FAILED or base.outcome is not Outcome.FAILED:
+        return told
+    if {result.code, base.code} <= NO_TEST_PASSED:
+        return told.model_copy(
+            update={
+                "outcome": Outcome.COULD_NOT_RUN,
+                "code": NOTHING_TO_CHECK,
+                "text": f"{result.text}; no test passes on the base either, so this check constrains nothing",
+                "next_step": _WAY_OUT,
+            }
+        )
+    if base.code != result.code:
         return told
     if result.code in NEVER_BEGAN:
         return told.model_copy(

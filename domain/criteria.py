@@ -78,6 +78,10 @@ class HttpResponseParams(_Answer):
     request_body: Annotated[str, Field(max_length=MAX_INPUT_BYTES)] = ""
 
 
+PROBE_IMAGE = "python"
+"""What `http_response` asks from, whatever the order's own image is."""
+
+
 class HttpResponse(CriterionBase):
     """A server of the work's own answers a request as it should, seen from outside its process (DESIGN 7 and 8)."""
 

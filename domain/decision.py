@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Literal
 
 from domain.base import Message
-from domain.checks import CheckResult, Outcome
+from domain.checks import NOTHING_TO_CHECK, CheckResult, Outcome
 from domain.objections import JUDGE_FAILED, Reason, feedback, overruled, unjudged, unsure
 from domain.order import Order
 from domain.verdict import Audit, AuditorOutcome, Tiebreak
@@ -46,7 +46,8 @@ class Facts(Message):
     environment's set-up that the head has otherwise than the base. `untested`: that no required check depends on the
     change, empty where one does or nobody asked; `unprobed`: why that was asked and could not be told. `authored`: ids
     of criteria that an agent wrote: they can fail, and are no gate (DESIGN 1.4). `tiebreak`: None where nobody argued;
-    `unargued`: why, where the order always wants it and a role has no model.
+    `unargued`: why, where the order always wants it and a role has no model. `rejected`: that a person sent this very
+    tree back, by the same order and base.
     """
 
     expected: frozenset[str] = frozenset()
@@ -64,6 +65,7 @@ class Facts(Message):
     tiebreak: Tiebreak | None = None
     unargued: str = ""
     undrafted: str = ""
+    rejected: str = ""
 
 
 class Policy(Message):
@@ -126,6 +128,8 @@ def decide(facts: Facts, policy: Policy, counters: Counters = Counters()) -> Dec
         return _inconclusive([Reason(code="no_tree", text=facts.unknown)], policy, counters)
     if facts.violations:
         return _changes([Reason(code="scope_violation", text=text) for text in facts.violations])
+    if facts.rejected:  # people rank above checks: no further round of the same tree makes up for it
+        return _changes([Reason(code="rejected_by_person", text=facts.rejected)])
     if facts.changed_inputs:
         return _needs_human("high_stakes", [_changed_input(path) for path in facts.changed_inputs])
 
@@ -137,8 +141,11 @@ def decide(facts: Facts, policy: Policy, counters: Counters = Counters()) -> Dec
         if hard_fail:
             return Decision(outcome=RoundOutcome.FAILED, reasons=tuple(reasons), trigger="hard_fail")
         return _changes(reasons)
-    if unknown := _could_not_run(facts):
+    unknown, empty = _could_not_run(facts)
+    if unknown:
         return _inconclusive(unknown, policy, counters)
+    if empty:
+        return _needs_human(NOTHING_TO_CHECK, empty)
     if facts.undrafted:
         return _inconclusive([Reason(code="draft_could_not_run", text=facts.undrafted)], policy, counters)
     if facts.unprobed:
@@ -249,8 +256,11 @@ def failures(facts: Facts, policy: Policy) -> list[CheckResult]:
     return failed
 
 
-def _could_not_run(facts: Facts) -> list[Reason]:
-    return [_about(r) for r in facts.results if r.required and r.outcome is Outcome.COULD_NOT_RUN]
+def _could_not_run(facts: Facts) -> tuple[list[Reason], list[Reason]]:
+    """What the system tries again, and what constrains nothing: another run of that would have nothing to check."""
+    unknown = [_about(r) for r in facts.results if r.required and r.outcome is Outcome.COULD_NOT_RUN]
+    tried_again = [reason for reason in unknown if reason.code != NOTHING_TO_CHECK]
+    return tried_again, [reason for reason in unknown if reason not in tried_again]
 
 
 def _changed_input(path: str) -> Reason:

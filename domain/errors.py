@@ -16,13 +16,17 @@ class CountersignError(Exception):
 
 
 class Refused(CountersignError):
-    """The request was understood and may not be done. `code` is stable, `next_step` says what would help."""
+    """The request was understood and may not be done. `code` is stable, `next_step` says what would help.
 
-    def __init__(self, code: str, reason: str, next_step: str) -> None:
+    `diff` shows what has changed since it was allowed, as a unified difference; empty where there is none to show.
+    """
+
+    def __init__(self, code: str, reason: str, next_step: str, diff: str = "") -> None:
         super().__init__(f"{reason} ({code}). {next_step}")
         self.code = code
         self.reason = reason
         self.next_step = next_step
+        self.diff = diff
 
 
 class Problem(Message):

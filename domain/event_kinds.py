@@ -37,8 +37,8 @@ class Kind:
 KINDS: dict[Action, Kind] = {
     "session_created": Kind("A session begins", ANYBODY, p.SessionCreated, "SESSION_CREATE", ("todos", "timeout")),
     "paused": Kind("The session starts nothing new", (*HUMAN, "system"), p.Paused, "PAUSE", ("escalation", "reason")),
-    "resumed": Kind("The session goes on", (*HUMAN, "system"), p.Reason, "RESUME", ("reason",)),
-    "stopped": Kind("The session ends where it stands", HUMAN, p.Reason, "STOP", ("reason",)),
+    "resumed": Kind("The session goes on", (*HUMAN, "system"), p.ByPerson, "RESUME", ("reason",)),
+    "stopped": Kind("The session ends where it stands", HUMAN, p.ByPerson, "STOP", ("reason",)),
     "session_timed_out": Kind(
         "The session's time is over", ("system",), p.SessionTimedOut, "SESSION_TIMEOUT", ("timeout", "unfinished")
     ),
@@ -90,7 +90,11 @@ KINDS: dict[Action, Kind] = {
     "reopened": Kind("A subtask is open again", ("system",), p.Reopened, "TODO_REOPEN", ("child", "reason")),
     "flagged": Kind("Somebody should look at it again", ("system",), p.Reason, "TODO_FLAG", ("reason",)),
     "refused": Kind(
-        "Asked for and not allowed", ANYBODY, p.RefusedCommand, "REFUSE", ("command", "code", "count", "reason")
+        "Asked for and not allowed",
+        ANYBODY,
+        p.RefusedCommand,
+        "REFUSE",
+        ("command", "code", "count", "marks", "reason"),
     ),
     "worker_started": Kind("A worker command starts", ("system",), p.WorkerStarted, "WORKER_START", ("drive",)),
     "worker_ended": Kind(
@@ -239,6 +243,12 @@ KINDS: dict[Action, Kind] = {
         p.EvidencePruned,
         "EVIDENCE_PRUNE",
         ("older_than_seconds", "blobs", "memos", "folders", "bytes"),
+    ),
+    "order_trusted": Kind(
+        "A person pinned an order's file", HUMAN, p.OrderTrusted, "ORDER_TRUST", ("path", "pin", "established")
+    ),
+    "order_trust_revoked": Kind(
+        "A person took a pin back", HUMAN, p.OrderTrusted, "ORDER_TRUST_REVOKE", ("path", "pin", "established")
     ),
 }
 

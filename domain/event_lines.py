@@ -30,7 +30,8 @@ def line(row: TrailRow, name: str = "", actor: str = "") -> str:
     label, shown = _label(row)
     subject = ("id", row.todo_id) if row.todo_id else ("session", row.session)
     fields = [subject, *((field, row.payload.get(field)) for field in shown)]
-    fields += [("tool_call_id", row.tool_call_id), ("actor", actor or str(row.actor))]
+    fields += [("tool_call_id", row.tool_call_id), ("established", row.payload.get("established"))]
+    fields += [("actor", actor or str(row.actor))]
     return written(row.timestamp, plain(name) if name else label, fields)
 
 

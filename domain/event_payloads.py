@@ -14,6 +14,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from domain.actors import Established
 from domain.signatures import SignatureRecord, Signers
 
 
@@ -33,7 +34,13 @@ class Reason(Payload):
     reason: str = ""
 
 
-class Act(Reason):
+class ByPerson(Reason):
+    """What a person may have done: `established` says how they were, and is not there for who is no person."""
+
+    established: Established | None = None
+
+
+class Act(ByPerson):
     """What a person did; signed, with all that it takes to check that again from the trail alone."""
 
     signature: SignatureRecord | None = None
@@ -50,9 +57,10 @@ class SessionCreated(Payload):
     order: str = ""
     signers: Signers | None = None
     signers_digest: str = ""
+    established: Established | None = None
 
 
-class Paused(Reason):
+class Paused(ByPerson):
     """`escalation`: the todo whose escalation paused the session, empty when a human did."""
 
     escalation: str = ""
@@ -73,7 +81,7 @@ class SessionCompleted(Payload):
     cancelled: int
 
 
-class TodoCreated(Reason):
+class TodoCreated(ByPerson):
     """A new todo. `order`: digest of what it is to be; `parent`: the todo that it is a subtask of."""
 
     content: str
@@ -165,6 +173,8 @@ class RefusedCommand(Payload):
     count: int = 1
     signer: str = ""
     fingerprint: str = ""
+    marks: list[str] = []
+    """The variables by which a sender who wanted to act as a person was found to be an agent."""
 
 
 class WorkerStarted(Payload):
@@ -300,3 +310,22 @@ class EvidencePruned(Payload):
     folders: int
     bytes: int
     list: str
+    established: Established | None = None
+
+
+class OrderTrusted(Payload):
+    """A file that says how work is verified, as a person pinned it, or as they took the pin back.
+
+    `pin` is the pin's digest, `digest` that of the file's bytes, `replaces` the pin that the file had before, empty for
+    none. `bases` and `workspaces` are those that its orders name, the first of them. `established`: how it was
+    established that a person did it.
+    """
+
+    pin: str
+    path: str
+    kind: Literal["order", "session", "part"]
+    digest: str
+    bases: list[str]
+    workspaces: list[str]
+    established: Established
+    replaces: str = ""

@@ -79,6 +79,8 @@ Action = Literal[
     "notified",
     "notification_failed",
     "evidence_pruned",
+    "order_trusted",
+    "order_trust_revoked",
 ]
 
 
@@ -151,6 +153,9 @@ class RowFilter(Message):
     since: datetime | None = None
     until: datetime | None = None
     after: dict[str, int] = {}
+
+
+EVERYTHING = RowFilter()
 
 
 class TrailFault(Message):

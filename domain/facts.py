@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from domain.checks import CheckResult, items_of, subjective_of
 from domain.decision import Facts
-from domain.messages import ProbeSeen, ScopeResult
+from domain.messages import RoundRecord, ScopeResult
 from domain.order import Order
+from domain.probes import ProbeSeen
 from domain.roles.results import DisputeRecord
 from domain.verdict import Audit
 
@@ -22,8 +23,10 @@ def facts_of(  # noqa: PLR0913 - a round learns as many things, and each has a n
     audit: Audit | None = None,
     dispute: DisputeRecord | None = None,
     undrafted: str = "",
+    rejected: str = "",
 ) -> Facts:
-    """Everything a round of `order` learned; `refused`, `unknown`, `authored` and `undrafted` as in `Facts`.
+    """Everything a round of `order` learned; `refused`, `unknown`, `authored`, `undrafted` and `rejected`
+    as in `Facts`.
 
     `audit`: None where nobody was asked; `dispute`: None where nothing was disputed.
     """
@@ -44,4 +47,13 @@ def facts_of(  # noqa: PLR0913 - a round learns as many things, and each has a n
         tiebreak=dispute.tiebreak if dispute else None,
         unargued=dispute.why if always and dispute and not dispute.tiebreak else "",
         undrafted=undrafted,
+        rejected=rejected,
     )
+
+
+def passed(record: RoundRecord) -> tuple[tuple[str, ...], bool]:
+    """The required checks and criteria that did not pass, in order, and whether the work could be looked at without
+    any of those.
+    """
+    not_passed = tuple(result.id for result in record.results if result.required and not result.passed)
+    return not_passed, not not_passed and record.scope is not None and not record.scope.violations_total

@@ -24,6 +24,7 @@ _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
 _CLASS = re.compile(r"(\\[^/])|\[[!^]?(\]?[^\]/]*)(\]?)")
 _RANGE = re.compile(r"(.)-(.)", re.DOTALL)
+_RULE = re.compile(r"merge-base with ([^\s~^:?*\[\\@{}-][^\s~^:?*\[\\@{}]*)")
 _PYTHON_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
@@ -220,6 +221,25 @@ def _python_name(text: str) -> str:
     return text
 
 
+def _commit_id(text: str) -> str:
+    if not re.fullmatch(r"[0-9a-f]{40}", text):
+        instead = "a full commit id of 40 hexadecimal digits (`git rev-parse NAME^{commit}` prints it), or a rule"
+        raise wrong(f"{quoted(text)} is a name that can move", instead)
+    return text
+
+
+def ref_of_rule(text: str) -> str | None:
+    """The branch that a rule such as `merge-base with origin/main` names; None where `text` is not a rule."""
+    match = _RULE.fullmatch(text)
+    return match[1] if match else None
+
+
+def _rule(text: str) -> str:
+    if ref_of_rule(text) is None:
+        raise wrong(f"{quoted(text)} is not a rule for a base", "'merge-base with REMOTE/BRANCH'")
+    return text
+
+
 # A description completes "expected ...": it is what somebody reads who wrote something else there.
 Identifier = Annotated[str, AfterValidator(_identifier), Field(description="text that is an id, such as AC-1")]
 OrderId = Annotated[str, AfterValidator(_order_id), Field(description="text that is an id, such as wo-is-prime")]
@@ -241,3 +261,5 @@ LoopbackUrl = Annotated[str, AfterValidator(_loopback_url), Field(description="t
 Headers = Annotated[dict[str, str], AfterValidator(_headers), Field(description="an object of header names and texts")]
 RepositoryName = Annotated[str, AfterValidator(_repository_name), Field(description="text: owner/name")]
 Branch = Annotated[str, AfterValidator(_branch), Field(description="text: a branch, or owner:branch")]
+CommitId = Annotated[str, AfterValidator(_commit_id)]
+MergeBase = Annotated[str, AfterValidator(_rule), Field(description="text: merge-base with REMOTE/BRANCH")]

@@ -13,10 +13,13 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from domain.answers import said_in
-from domain.checks import CheckResult, items_of
-from domain.feedback import OUTPUT_CHARACTERS, RetryContext, retry_context, tail
+from domain.checks import CheckResult, Outcome, items_of
+from domain.excerpts import excerpt
+from domain.failing_tests.readers import failed_tests
+from domain.feedback import OUTPUT_CHARACTERS, Attempt, RetryContext, retry_context
 from domain.filed_order import SPECIFICATION
 from domain.messages import RoundRecord
+from domain.missing_tools import missing_tool
 from domain.report import Report, build
 from domain.report_lines import Output
 from domain.said_files import files_said
@@ -39,17 +42,34 @@ def assemble(record: RoundRecord, read: Read) -> Filing:
     """The documents of `record`. Raises what `read` raises for a blob that is missing or damaged."""
     scope = ScopeReport.model_validate_json(read(record.scope.report)) if record.scope else None
     diff = read(record.scope.diff).decode(errors="replace") if record.scope else ""
+    attempt = Attempt(session=record.input.session, todo=record.input.todo, number=record.input.attempt)
     printed = {result.id: _printed(result, read) for result in record.results}
+    failing = {
+        result.id: found
+        for result in record.results
+        if result.outcome is Outcome.FAILED and (found := failed_tests("\n".join(printed[result.id].values())))
+    }
     retry = retry_context(
-        attempt=record.input.attempt,
+        attempt,
         retry=record.input.order.verification.retry,
         decision=record.decision,
         results=[result.model_copy(update=printed[result.id]) for result in record.results],
         scope=scope,
         diff=diff,
         contradictions=record.contradictions,
+        failing=failing,
     )
-    outputs = {name: _shortened(texts) for name, texts in printed.items()}
+    if retry is not None:
+        retry = retry.model_copy(update={"human_feedback": record.input.human_feedback or None})
+    outputs = {
+        result.id: Output(
+            **_shortened(printed[result.id], attempt.log(result.id)),
+            failed_tests=failing.get(result.id),
+            lacks=_lacks(result, printed[result.id]),
+        )
+        for result in record.results
+        if printed[result.id]
+    }
     answers = {digest: shape.model_validate_json(read(digest)) for digest, shape in said_in(record)}
     return Filing(build(record, outputs, scope, retry, answers), retry, diff)
 
@@ -91,8 +111,15 @@ def _printed(result: CheckResult, read: Read) -> dict[str, str]:
     return {name: finding[name] for name in ("stdout", "stderr")}
 
 
-def _shortened(printed: dict[str, str]) -> Output:
-    return Output(**{name: tail(text, OUTPUT_LINES, OUTPUT_CHARACTERS) for name, text in printed.items()})
+def _lacks(result: CheckResult, printed: dict[str, str]) -> str:
+    """How to give the image what it lacks, where the base, which nobody changed, does not pass for want of it."""
+    if result.passed or result.base_outcome in (None, Outcome.PASSED):
+        return ""
+    return missing_tool("\n".join(printed.values()))
+
+
+def _shortened(printed: dict[str, str], command: str) -> dict[str, str]:
+    return {name: excerpt(text, command, OUTPUT_LINES, OUTPUT_CHARACTERS) for name, text in printed.items()}
 
 
 def _plain(value: object) -> bytes:

@@ -14,7 +14,7 @@ from domain.roles.spending import MICROS
 from domain.shown_text import block, code, codes, one_line
 
 STANDALONE = "local"
-"""The session of rounds that stand alone: there is no todo that a command could be given about."""
+"""The session of rounds that stand alone: no worker has them, and there is nothing to return."""
 
 REASON_CHARACTERS = 1500
 
@@ -135,9 +135,13 @@ def _what_next(request: FileFixLoopInput) -> Iterator[str]:
     yield "## What a human can do"
     yield ""
     if request.session == STANDALONE:
-        yield "This round stood alone, so nothing waits. Change the work, or the order, and verify it again:"
+        yield "No worker waits for a standalone round. Change the work, or the order, and verify it again:"
         yield ""
         yield "    countersign verify ORDER"
+        yield ""
+        yield "Or look at it, and decide about it as it is:"
+        yield ""
+        yield f"    countersign review {quote(f'{request.session}/{request.todo}')}"
         if request.result.trigger in BUDGET_SPENT:
             yield ""
             yield "`fix_loop.max_loops` and `fix_loop.max_cost_usd` in the order are what a loop may use."

@@ -16,7 +16,7 @@ FLAKY = "flaky"
 CERTAIN = frozenset(
     (
         *("subverted", "control_not_applicable", "unconstrained", "not_failing_on_base"),
-        *("tests_missing", "tests_skipped", "no_trusted_tests", "no_tests"),
+        *("tests_missing", "tests_skipped", "no_trusted_tests", "no_tests", "nothing_passed"),
         *("command_not_found", "command_not_executable"),
         *("output_flood", "output_truncated", "result_too_large", "answer_too_large"),
         *("case_too_large", "cases_too_large", "request_too_large"),

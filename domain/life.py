@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from domain.actors import Established
+from domain.authority import Authority
 from domain.base import Message
 from domain.claims.claim import Claim, ClaimedEvidence
 from domain.claims.minted import MintedEvidence
@@ -21,7 +23,8 @@ from domain.todo import Gate, Todo
 class PlannedTodo(Message):
     """A todo that is to be: its whole order (defaults and floor applied, paths absolute) and its place in the tree.
 
-    `floor` is what no edit of the order may go below.
+    `floor` is what no edit of the order may go below, `authority` what was in force when it was planned, `beside` the
+    files beside the order as they were pinned, as in `messages.FreezeInput`.
     """
 
     order: Order
@@ -30,6 +33,8 @@ class PlannedTodo(Message):
     order_index: int = 0
     authored: frozenset[str] = frozenset()
     floor: PolicyFloor = PolicyFloor()
+    authority: Authority = Authority()
+    beside: dict[str, str] = {}
 
 
 class SessionInput(Message):
@@ -50,6 +55,8 @@ class SessionInput(Message):
     ordinal: int = 0
     owed: tuple[str, ...] = ()
     signers: Signers | None = None
+    established: Established | None = None
+    """How the person was who creates it, None for a worker."""
 
 
 class TodoInput(Message):
@@ -64,6 +71,8 @@ class TodoInput(Message):
     answers: dict[str, str] = {}
     ordinal: int = 0
     reason: str = ""
+    established: Established | None = None
+    """How the person was who created it, for its first row; None for a worker."""
 
 
 class PlanInput(Message):
@@ -95,7 +104,7 @@ PART_TODOS = 200
 class StartTodosInput(Message):
     """Todos to start: those of the blob `plan`, a part of what was planned. Who has no gate here has an open one.
 
-    `siblings` and `reason` as in `TodoInput`, `signers` as in `domain.todo.Todo`.
+    `siblings`, `reason` and `established` as in `TodoInput`, `signers` as in `domain.todo.Todo`.
     """
 
     session: str
@@ -108,6 +117,7 @@ class StartTodosInput(Message):
     siblings: int = 1
     signers: str = ""
     reason: str = ""
+    established: Established | None = None
 
 
 class StartedTodos(Message):

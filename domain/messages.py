@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
+from domain.authority import Authority, Rejection
 from domain.base import Message
 from domain.checks import CheckResult, Item
 from domain.claims.claim import Claim, Contradiction
@@ -14,6 +15,7 @@ from domain.decision import Decision
 from domain.drafts.record import DraftRecord
 from domain.events import Actor, TrailEntry
 from domain.order import Base, Order, Resources, Scope
+from domain.probes import ProbeSeen
 from domain.roles.results import AuditRecord, DisputeRecord
 from domain.scope import Violation
 from domain.tree import Change, Dropped
@@ -34,8 +36,9 @@ class FreezeInput(Message):
 
     `commits`: whether the workspace's repository is asked for its commits since the base. `secrets` are names of
     variables, whose values no change may have in it. `order_files` are files or folders beside the order, which is in
-    `order_folder`, an absolute path. `frozen_base` names the `rest` of a `FrozenBase`: then `base` is only asked for
-    commits.
+    `order_folder`, an absolute path; `beside` has the SHA-256 of each of them by its path there, where a person pinned
+    them: other files, or another content, are refused. `frozen_base` names the `rest` of a `FrozenBase`: then `base` is
+    only asked for commits.
     """
 
     round: str
@@ -47,6 +50,7 @@ class FreezeInput(Message):
     order_folder: str = ""
     order_files: tuple[str, ...] = ()
     frozen_base: str = ""
+    beside: dict[str, str] = {}
 
 
 class FrozenBase(Message):
@@ -92,8 +96,10 @@ class RoundInput(Message):
     `frozen`: the trees that the claim is about, if they are frozen already. `inconclusive`: rounds of the same claim
     before it that learned nothing. `authored`: criteria that an agent wrote, which no gate is made of alone. `widen`:
     what the limits of checks and criteria are multiplied by. `content_authored`: an agent wrote the content, so what is
-    drafted from it is no gate. `loop`: which iteration of the fix loop made the work, 0 for a worker's; then nobody is
-    there to answer questions, and `roles_used` seconds of the roles' time are gone before the round begins.
+    drafted from it is no gate. `loop`: which iteration of the fix loop made the work, 0 for a worker's; then nobody
+    answers questions, and `roles_used` seconds of the roles' time are gone already. `authority`: what else decides.
+    `human_feedback`: what people asked for after earlier standalone rounds; `rejections`: what they sent back.
+    `beside`: the files beside the order as they were pinned, as in `FreezeInput`.
     """
 
     session: str
@@ -115,11 +121,20 @@ class RoundInput(Message):
     content_authored: bool = False
     loop: int = 0
     roles_used: float = 0.0
+    authority: Authority = Authority()
+    human_feedback: str = ""
+    rejections: tuple[Rejection, ...] = ()
+    beside: dict[str, str] = {}
 
     @property
     def workflow_id(self) -> str:
         """`round/SESSION/TODO/ATTEMPT`, CONTRACT "For Temporal's own CLI"."""
         return f"round/{self.session}/{self.todo}/{self.attempt}"
+
+    def rejection(self, frozen: Frozen | None) -> str:
+        """That a person sent these trees back, in words; empty where nobody did."""
+        same = (one for one in self.rejections if frozen and (one.head, one.base) == (frozen.head, frozen.base))
+        return next((f"{one.by} sent this tree back in attempt {one.attempt}: {one.feedback}" for one in same), "")
 
     def drafted(self, draft: DraftRecord | None) -> RoundInput:
         """The same as if `order` had had from the start what was drafted for it."""
@@ -248,35 +263,6 @@ class ProbeInput(Message):
     seed: int
 
 
-class ProbeTree(Message):
-    """A tree on which a required check has to fail, and what was done to it, for people."""
-
-    tree: str
-    what: str
-
-
-class ProbeTrees(Message):
-    """The trees of a probe; none where the change has nothing that could be undone or mutated, `why` says so."""
-
-    trees: tuple[ProbeTree, ...] = ()
-    why: str = ""
-
-
-class ProbeSeen(Message):
-    """What the falsifiability probe came to. `tested`: a required check went red; None: there was nothing to try.
-
-    `unknown`: a cause outside the worker's tree kept it from being tried. `text` says it all to people. `evidence`
-    names the blobs of the runs.
-    """
-
-    how: Literal["revert", "mutate"]
-    tested: bool | None
-    text: str
-    seed: int
-    unknown: bool = False
-    evidence: tuple[str, ...] = ()
-
-
 class ClaimInput(Message):
     """A claim, and what the harness saw of the same round; `report` names the blob of the `ScopeReport`."""
 
@@ -298,7 +284,7 @@ class ReleaseInput(Message):
     round: str
 
 
-NodeStatus = Literal["waiting", "running", "passed", "failed", "could_not_run", "done"]
+NodeStatus = Literal["waiting", "running", "passed", "failed", "could_not_run", "done", "skipped"]
 
 
 class Step(Message):

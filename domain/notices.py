@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Collection, Iterable
 
 from pydantic import BaseModel
 
-from domain.checks import CheckResult
 from domain.messages import Frozen
 from domain.order import Order, OverridePolicy, Retry, Safeguards, Verification
 from domain.roles.names import Role
@@ -17,26 +15,18 @@ from domain.suite.scripts import run_by_checks
 
 def notices_of(
     order: Order,
-    order_file: str = "",
     frozen: Frozen | None = None,
-    results: Iterable[CheckResult] = (),
     *,
     alone: bool = True,
-    audited: bool = False,
     scripted: Collection[Role] = (),
 ) -> tuple[str, ...]:
-    """The notices on a round of `order`: who did not judge, what it asks for in vain, who could write it.
+    """Return the notices on a round of `order`: what it asks for in vain, secrets in the base, scripted roles.
 
-    `frozen` says where the base has a secret in it, `results` whether anything was compared out of the work's reach.
-    `alone`: no todo's life applies what a single round does not. `audited`: an auditor judged, or was not asked for
-    another reason than that there is none; `scripted`: the roles in whose place a file answered.
+    `frozen` says where the base has a secret in it. `alone`: no todo's life applies what a single round does not.
+    `scripted`: the roles in whose place a file answered. What is so in every honest round is not a notice: who
+    judged, and in which process, is in the report's own fields.
     """
     notices: list[str] = []
-    if order_file and posixpath.commonpath((order_file, order.workspace)) == posixpath.normpath(order.workspace):
-        notices.append("the order lies in the workspace: whoever did the work could have changed what is checked")
-    verification = order.verification
-    if verification.auditor.enabled and not verification.objective_only and not audited:
-        notices.append("no auditor model is configured: what machines can check decided alone")
     if scripted:
         notices.append(f"{_whose(scripted)} scripted: no model judged")
     if alone and (unheeded := _unheeded(order)):
@@ -46,12 +36,6 @@ def notices_of(
         " every check can read it"
         for leak in (frozen.secrets_in_base if frozen else ())
     ]
-    ran = [result for result in results if result.required and result.isolation != "not_run"]
-    if ran and all(result.isolation == "in_process" for result in ran):
-        notices.append(
-            "everything required ran in one process with the code under test (in_process): a python_call, cli_io or"
-            " http_response criterion is compared where that code has no say"
-        )
     return tuple(notices)
 
 

@@ -17,10 +17,12 @@ from domain.command_criteria import Control, NodeId, PassToPass
 from domain.criteria import Criterion, files_of
 from domain.fields import (
     Command,
+    CommitId,
     Content,
     EnvironmentVariables,
     Identifier,
     Image,
+    MergeBase,
     OrderId,
     RelativePath,
     ScopePatterns,
@@ -45,27 +47,45 @@ def runs_pytest(command: str) -> bool:
     return any(word.rpartition("/")[2] in ("pytest", "py.test") for word in _COMMAND_WORDS.findall(command))
 
 
-def _commit_id(text: str) -> str:
-    if not re.fullmatch(r"[0-9a-f]{40}", text):
-        raise wrong(f"{quoted(text)} is a name that can move", "a full commit id of 40 hexadecimal digits")
-    return text
-
-
 class BaseRevision(Part):
     """A commit as base. `repository` is a path, relative to the order's file."""
 
     repository: str = Field(min_length=1)
-    revision: Annotated[str, AfterValidator(_commit_id)]
+    revision: CommitId
+
+
+class BaseRule(Part):
+    """A base that moves with a branch, only in an order that a person trusts: the commit where HEAD left the branch.
+
+    `repository` is a path, relative to the order's file. `rule` is `merge-base with REMOTE/BRANCH`, or with a local
+    branch. `adapters/config` resolves it into a `BaseRevision`: no round sees one.
+    """
+
+    repository: str = Field(min_length=1)
+    rule: MergeBase
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_of_the_two(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "revision" in data:
+            raise wrong("both revision and rule", "one of the two", at=("rule",))
+        return data
 
 
 def _base_kind(value: Any) -> str:
+    if isinstance(value, BaseRule) or (isinstance(value, dict) and "rule" in value):
+        return "rule"
     return "revision" if isinstance(value, (dict, BaseRevision)) else "directory"
 
 
-Base = Annotated[
-    Annotated[str, Field(min_length=1), Tag("directory")] | Annotated[BaseRevision, Tag("revision")],
-    Discriminator(_base_kind),
-]
+_Directory = Annotated[str, Field(min_length=1), Tag("directory")]
+_Revision = Annotated[BaseRevision, Tag("revision")]
+
+Base = Annotated[_Directory | _Revision, Discriminator(_base_kind)]
+"""A base as a round has it."""
+
+WrittenBase = Annotated[_Directory | _Revision | Annotated[BaseRule, Tag("rule")], Discriminator(_base_kind)]
+"""A base as an order's file may have it."""
 
 
 class SnapshotRules(Part):
@@ -278,7 +298,7 @@ class Order(Part):
     content: Content
     domain: Domain = "unknown"
     workspace: str = Field(default=".", min_length=1)
-    base: Base | None = None
+    base: WrittenBase | None = None
     snapshot: SnapshotRules = SnapshotRules()
     environment: Environment = Environment()
     resources: Resources = Resources()
@@ -296,6 +316,13 @@ class Order(Part):
     def title(self) -> str:
         """The first line of `content`, short enough for a list."""
         return title_of(self.content)
+
+    @property
+    def resolved_base(self) -> str | BaseRevision:
+        """The base of an order that `adapters/config` has loaded: a directory or a commit."""
+        assert self.base is not None, "adapters/config refuses an order without a base"
+        assert not isinstance(self.base, BaseRule), "adapters/config resolves a rule or refuses it"
+        return self.base
 
     @property
     def files_beside(self) -> tuple[str, ...]:

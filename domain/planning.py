@@ -11,6 +11,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, JsonValue
 
+from domain.authority import Authority
 from domain.base import Message, Part, canonical_json, sha256_hex
 from domain.fields import OrderId, Seconds, quoted, wrong
 from domain.life import PlannedTodo
@@ -45,13 +46,16 @@ class SessionPlan(Message):
     """What a session has beside its todos, as a blob: `domain.session.Session.order` is its digest.
 
     `defaults` is what a todo begins with that is created later, whole, with absolute paths: None where the file has
-    none, and without a base where they name none. `order_file` is the session's file, empty for none.
+    none, and without a base where they name none. `order_file` is the session's file, empty for none. `authority`: what
+    was in force when it was created; `beside` as in `PlannedTodo`.
     """
 
     session_timeout: float = SESSION_TIMEOUT
     defaults: Order | None = None
     order_file: str = ""
     floor: PolicyFloor = NO_FLOOR
+    authority: Authority = Authority()
+    beside: dict[str, str] = {}
 
     @property
     def blob(self) -> bytes:
@@ -62,6 +66,11 @@ class SessionPlan(Message):
     def digest(self) -> str:
         """The name of its blob."""
         return sha256_hex(self.blob)
+
+
+def under(authority: Authority, todos: Iterable[PlannedTodo]) -> tuple[PlannedTodo, ...]:
+    """`todos` that are created while `authority` is in force."""
+    return tuple(todo.model_copy(update={"authority": authority}) for todo in todos)
 
 
 def todos_blob(todos: Iterable[PlannedTodo]) -> bytes:
@@ -81,25 +90,39 @@ def generated_id(content: str, place: str, taken: Collection[str]) -> str:
 class Template(Message):
     """What a todo begins with that joins a session: the order of its parent, else the session's defaults.
 
-    `order_file`, `authored` and `floor` as in `PlannedTodo`; `parent` is empty for none.
+    `order_file`, `authored`, `floor`, `authority` and `beside` as in `PlannedTodo`; `parent` is empty for none.
     """
 
     order: Order
     order_file: str = ""
     authored: frozenset[str] = frozenset()
     floor: PolicyFloor = NO_FLOOR
+    authority: Authority = Authority()
     parent: str = ""
+    beside: dict[str, str] = {}
 
     @classmethod
     def of_session(cls, plan: SessionPlan) -> Template | None:
         """The session's defaults; None where it has none."""
         if plan.defaults is None:
             return None
-        return cls(order=plan.defaults, order_file=plan.order_file, floor=plan.floor)
+        return cls(
+            order=plan.defaults,
+            order_file=plan.order_file,
+            floor=plan.floor,
+            authority=plan.authority,
+            beside=plan.beside,
+        )
 
     @classmethod
     def of_parent(cls, todo: Todo) -> Template:
         """The order of `todo`, which the new one is a part of."""
         return cls(
-            order=todo.order, order_file=todo.order_file, authored=todo.authored, floor=todo.floor, parent=todo.id
+            order=todo.order,
+            order_file=todo.order_file,
+            authored=todo.authored,
+            floor=todo.floor,
+            authority=todo.authority,
+            parent=todo.id,
+            beside=todo.beside,
         )

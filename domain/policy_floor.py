@@ -6,8 +6,8 @@ not written at all, `adapters/config` raises to the floor.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Literal, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field, JsonValue
 
@@ -17,6 +17,15 @@ from domain.order import Check, Order
 
 RANKS = {"probe": ("off", "revert", "mutate"), "adversarial": ("never", "auto", "always")}
 """Words of a field, from the weakest on."""
+
+OVERRIDES: dict[str, tuple[JsonValue, ...]] = {
+    "direct_approval_allowed": (True, False),
+    "check_override_allowed": (True, False),
+    "verifier_override_allowed": (True, False),
+    "check_override_requires_reason": (False, True),
+    "signatures": ("off", "optional", "required"),
+}
+"""Values of the fields of `OverridePolicy`, from the weakest on."""
 
 
 def _no_negation(pattern: str) -> str:
@@ -83,17 +92,10 @@ class _Rule(NamedTuple):
 
 
 _SAFEGUARDS = ("audit_attempts", "revisions", "tool_retries", "follow_ups", "todo_timeout")
-_OVERRIDES = (
-    "direct_approval_allowed",
-    "check_override_allowed",
-    "verifier_override_allowed",
-    "check_override_requires_reason",
-    "signatures",
-)
 _RULES = (
     *(_Rule(name, ("safeguards", name), "most") for name in _SAFEGUARDS),
     _Rule("on_exhausted", ("safeguards", "on_exhausted"), "same"),
-    *(_Rule(name, ("override_policy", name), "same") for name in _OVERRIDES),
+    *(_Rule(name, ("override_policy", name), "same") for name in OVERRIDES),
     *(
         _Rule(name, ("verification", name), "same")
         for name in ("without_checks", "require_all_pass", "on_flaky", "draft")
@@ -102,6 +104,21 @@ _RULES = (
     *(_Rule(name, ("verification", name), "least") for name in ("min_criteria", "probe", "adversarial")),
     _Rule("auditor_enabled", ("verification", "auditor", "enabled"), "same"),
 )
+
+_EITHER = ("on_exhausted", "draft")
+"""Fields of which neither value is the stricter."""
+
+
+def _of_kind(rule: _Rule) -> Callable[[str, list[Any]], Any]:
+    if rule.kind == "most":
+        return lambda _, values: min(values)
+    if rule.kind == "least":
+        return lambda name, values: max(values, key=RANKS[name].index if name in RANKS else None)
+    return lambda _, values: values[0]
+
+
+_STRICTEST = {rule.name: _of_kind(rule) for rule in _RULES} | {"session_timeout": lambda _, values: min(values)}
+"""How two values of a field become one; a field that has one strict value alone keeps it."""
 
 
 class Shortfall(NamedTuple):
@@ -114,6 +131,36 @@ class Shortfall(NamedTuple):
     def __str__(self) -> str:
         where = ".".join(str(part) for part in self.place)
         return f"{where} is {_shown(self.value)}, and the project's policy floor asks for {self.asked}"
+
+
+def conflicts(one: PolicyFloor, other: PolicyFloor) -> tuple[str, ...]:
+    """The fields of which no order can have what both ask for; a check as `checks.NAME`."""
+    found = [name for name in _EITHER if None not in (a := (getattr(one, name), getattr(other, name))) and a[0] != a[1]]
+    named = {check.name: check for check in one.checks}
+    return (*found, *(f"checks.{check.name}" for check in other.checks if named.get(check.name, check) != check))
+
+
+def joined(one: PolicyFloor, other: PolicyFloor) -> PolicyFloor:
+    """What both ask for, at least as strict as each, of two floors without `conflicts`.
+
+    Patterns and checks that only `other` has come last.
+    """
+    asked: dict[str, object] = {}
+    for name, strictest in _STRICTEST.items():
+        values = [value for floor in (one, other) if (value := getattr(floor, name)) is not None]
+        asked[name] = strictest(name, values) if values else None
+    checks = {check.name: check for check in (*one.checks, *other.checks)}
+    asked["checks"] = list(checks.values())
+    asked["protect"] = list(dict.fromkeys((*one.protect, *other.protect)))
+    return one.model_copy(update=asked)
+
+
+def stricter(one: Mapping[str, JsonValue], other: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Of what two files say of overrides, field by field, the stricter; of what one alone says, that."""
+    both = {**one, **other}
+    return {
+        name: max(one[name], value, key=OVERRIDES[name].index) if name in one else value for name, value in both.items()
+    }
 
 
 def below(floor: PolicyFloor, order: Order) -> tuple[str, ...]:

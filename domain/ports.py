@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from domain.base import Message
 from domain.brief import Brief
 from domain.checks import BaseOutcome, Item, Observation, Outcome
-from domain.events import RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
+from domain.events import EVERYTHING, RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
 from domain.fix_messages import Applied, ApplyInput
 from domain.life import TodoInput, WorkInput, WorkResult
 from domain.messages import (
@@ -21,13 +21,13 @@ from domain.messages import (
     FrozenBase,
     Image,
     ProbeInput,
-    ProbeTrees,
     ScopeInput,
     ScopeResult,
     SetupInput,
 )
 from domain.notifications import Delivery, Whom, WhomInput
 from domain.order import Resources
+from domain.probes import ProbeTrees
 from domain.read_model import TABLES, Difference, State, Table
 from domain.roles.passes import PassInput
 from domain.roles.results import PassResult
@@ -35,8 +35,6 @@ from domain.roles.spending import CapRefusal, CapsInMicros, Reservation, Settled
 from domain.scrutiny import ControlSeen, Counts, Expectation
 from domain.signatures import SignatureCheck, Signed, Signers
 from domain.todo import Gate
-
-EVERYTHING = RowFilter()
 
 Progress = Callable[[str], None]
 """Called now and then by something long with what it is doing; cheap, and callable from any thread."""

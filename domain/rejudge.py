@@ -76,6 +76,7 @@ def decide_on(record: RoundRecord, results: tuple[CheckResult, ...], audit: Audi
         audit=audit,
         undrafted=record.undrafted,
         dispute=record.dispute,
+        rejected=given.rejection(record.frozen),
     )
     return decide(facts, Policy.of(order), Counters(inconclusive=given.inconclusive))
 
@@ -101,6 +102,25 @@ def result_again(
         }
     )
     return beside_the_base(seen, base) if base else seen
+
+
+def as_worded_now(report: dict[str, Any]) -> dict[str, Any]:
+    """A stored report without what earlier versions put into other words, or cut otherwise: outputs, and what is told.
+
+    They are known by the headline, which they do not have. Everything that was decided is compared.
+    """
+    if "headline" in report:
+        return report
+    criteria = [
+        {**_without(each, "next_step"), "evidence": _without(each["evidence"], "stdout", "stderr")}
+        for each in report["criteria"]
+    ]
+    checks = [_without(each, "output", "next_step") for each in report["checks"]]
+    return {**_without(report, "retry_context"), "criteria": criteria, "checks": checks}
+
+
+def _without(given: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name not in names}
 
 
 def differences(where: Where, said: Any, found: Any, field: str = "") -> Iterator[Drift]:

@@ -16,6 +16,7 @@ from domain.audit_report import (
     criteria_of,
     used,
 )
+from domain.authority import Authority
 from domain.base import Message
 from domain.checks import Outcome, subjective_of
 from domain.claims.claim import Contradiction
@@ -24,7 +25,10 @@ from domain.dispute_report import ArgumentReport, JudgementReport, arguments_of,
 from domain.draft_report import DraftReport, draft_of
 from domain.feedback import RetryContext
 from domain.fix_report import FixLoopReport
-from domain.messages import ProbeSeen, RoundRecord
+from domain.headline import WORDS, headline
+from domain.messages import RoundRecord
+from domain.order import BaseRevision
+from domain.probes import ProbeSeen
 from domain.report_lines import NOT_JUDGED, CheckReport, CriterionReport, Opinions, Output, check_line, criteria_lines
 from domain.scope import ScopeReport, Violation
 from domain.tree import Dropped
@@ -33,7 +37,10 @@ NOBODY: Words = {}
 
 
 class SnapshotReport(Message):
-    """What was verified: digests bind the verdict to trees and order."""
+    """What was verified: digests bind the verdict to trees and order.
+
+    `base` is where the base was read from: the full id of a commit, or a directory's absolute path.
+    """
 
     digest: str
     head_digest: str
@@ -42,6 +49,7 @@ class SnapshotReport(Message):
     changed: tuple[str, ...]
     restored: tuple[str, ...]
     dropped: tuple[Dropped, ...]
+    base: str = ""
 
 
 class ScopeSection(Message):
@@ -72,13 +80,26 @@ class TrailHead(Message):
     head: str
 
 
+class Remembered(Message):
+    """Where a report came from that no round was run for."""
+
+    attempt: int
+    """The round that came to it."""
+    at: datetime
+    """When that was decided: by the round, or by a person afterwards."""
+    kind: Literal["approved", "overridden", "rejected"] | None = None
+    """What a person decided about that round, which outranks what it came to; null where no person did."""
+    by: str = ""
+    """Who that was."""
+
+
 class Report(Message):
-    """The whole document. `verdict` is the decision's word, `outcome` what `decide` said.
+    """The whole document. `verdict` is the decision's word, `outcome` what `decide` said, `headline` both in a line.
 
     `audits` has every pass of the auditor, `auditor` what they came to: null where nobody judged. `arguments`: both
     sides on each disputed criterion, `judgement` what became of the dispute: null where nothing was disputed. `draft`:
     null where nothing was to be drafted. `usage` is that of all roles. `fix_loop`: the loop that ended with this round,
-    as `countersign verify` has it; null in what is stored.
+    as `countersign verify` has it; `remembered`: that nothing was run for it. Both are null in what is stored.
     """
 
     work_order_id: str
@@ -108,6 +129,13 @@ class Report(Message):
     contradictions: tuple[Contradiction, ...] = ()
     trail: TrailHead
     fix_loop: FixLoopReport | None = None
+    authority: Authority = Authority()
+    """The files that were in force, the pin, the variables that choose who decides; of a todo, at its creation."""
+    next: tuple[str, ...] = ()
+    """The commands by which a person decides, where one has to: as `countersign verify` has them, empty in what is
+    stored."""
+    headline: str = ""
+    remembered: Remembered | None = None
 
 
 def build(
@@ -124,6 +152,8 @@ def build(
     rulings = {ruling.criterion: ruling for ruling in rulings_of(record.dispute, answers)}
     opinions = Opinions(criteria_of(record.audit, answers), rulings)
     criteria = criteria_lines(record, outputs, opinions)
+    checks = tuple(check_line(r, outputs, opinions) for r in record.results if r.spelling == "check")
+    first_line = headline(record.decision.outcome, (*criteria, *checks), scope, len(record.contradictions))
     return Report(
         work_order_id=record.input.todo,
         session=record.input.session,
@@ -139,7 +169,7 @@ def build(
         snapshot=_snapshot(record, scope),
         scope=ScopeSection(passed=not scope.violations, violations=scope.violations) if scope else None,
         criteria=criteria,
-        checks=tuple(check_line(r, outputs, opinions) for r in record.results if r.spelling == "check"),
+        checks=checks,
         audits=audits_of(record.audit, answers),
         auditor=auditor_of(record.audit, answers),
         arguments=arguments_of(record.dispute, answers),
@@ -150,7 +180,9 @@ def build(
         retry_context=retry,
         probe=record.probe,
         contradictions=record.contradictions,
+        authority=record.input.authority,
         trail=TrailHead(session=record.input.session, sequence=record.head_sequence, head=record.head_hash),
+        headline=first_line,
     )
 
 
@@ -159,13 +191,14 @@ def with_fix_loop(report: Report, loop: FixLoopReport) -> Report:
     said: dict[str, object] = {"fix_loop": loop}
     if loop.ending == "escalated" and report.outcome is RoundOutcome.VERIFIED:
         outcome = RoundOutcome.NEEDS_HUMAN
-        said |= {"outcome": outcome, "verdict": VERDICTS[outcome], "trigger": loop.trigger}
+        said |= {"outcome": outcome, "verdict": VERDICTS[outcome], "trigger": loop.trigger, "headline": WORDS[outcome]}
     return report.model_copy(update=said)
 
 
 def _snapshot(record: RoundRecord, scope: ScopeReport | None) -> SnapshotReport | None:
     if record.frozen is None or record.scope is None or scope is None:
         return None
+    base = record.order.base
     return SnapshotReport(
         digest=record.scope.tree,
         head_digest=record.frozen.head,
@@ -174,6 +207,7 @@ def _snapshot(record: RoundRecord, scope: ScopeReport | None) -> SnapshotReport 
         changed=tuple(change.path for change in scope.accepted),
         restored=scope.restored,
         dropped=scope.dropped,
+        base=base.revision if isinstance(base, BaseRevision) else base if isinstance(base, str) else "",
     )
 
 

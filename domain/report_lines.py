@@ -10,6 +10,7 @@ from domain.base import Message
 from domain.checks import CheckResult, Outcome, subjective_of
 from domain.criteria import Subjective
 from domain.dispute_report import RulingReport
+from domain.failing_tests.readers import FailedTests
 from domain.messages import RoundRecord
 from domain.roles.opinion import Quote
 from domain.scrutiny import ControlSeen, Counts
@@ -19,10 +20,15 @@ NOT_JUDGED = "not_judged"
 
 
 class Output(Message):
-    """What a command printed: heads and tails where it was long."""
+    """What a command printed: where it was long, its lines with errors and its end.
+
+    `failed_tests` are read from all of it; `lacks`: how to give the image a tool that it says is not there.
+    """
 
     stdout: str = ""
     stderr: str = ""
+    failed_tests: FailedTests | None = None
+    lacks: str = ""
 
 
 class CriterionEvidence(Message):
@@ -55,12 +61,14 @@ class ExpectationReport(Message):
 class Examined(Message):
     """What was learned of a check itself; null where it was not examined in that way.
 
-    `outcomes`: of each run, where a failure was run again. `seed` is what the random cases follow from.
+    `failed_tests`: the tests that it names as failed, read from what it printed; they word the failure and decide
+    nothing. `outcomes`: of each run, where a failure was run again. `seed` is what the random cases follow from.
     """
 
     tests: Counts | None = None
     control: ControlSeen | None = None
     expectation: ExpectationReport | None = None
+    failed_tests: FailedTests | None = None
     outcomes: tuple[str, ...] = ()
     seed: int | None = None
 
@@ -196,7 +204,7 @@ def _criterion(result: CheckResult, written: str, outputs: Mapping[str, Output])
     return CriterionReport(
         id=result.id,
         description=result.label,
-        **_examined(result),
+        **_examined(result, output),
         test_type=written,
         command=result.command,
         required=result.required,
@@ -204,7 +212,7 @@ def _criterion(result: CheckResult, written: str, outputs: Mapping[str, Output])
         outcome=result.outcome,
         code=result.code,
         text=result.text,
-        next_step=result.next_step,
+        next_step=output.lacks or result.next_step,
         isolation=result.isolation,
         base_outcome=result.base_outcome or "",
         duration_ms=result.duration_ms,
@@ -218,7 +226,7 @@ def check_line(result: CheckResult, outputs: Mapping[str, Output], opinions: Opi
     """A check's line. `outputs` by id."""
     output = outputs.get(result.id, Output(stdout=result.stdout, stderr=result.stderr))
     return CheckReport(
-        **_examined(result),
+        **_examined(result, output),
         name=result.id,
         command=result.command,
         outcome=result.outcome,
@@ -229,7 +237,7 @@ def check_line(result: CheckResult, outputs: Mapping[str, Output], opinions: Opi
         required=result.required,
         code=result.code,
         text=result.text,
-        next_step=result.next_step,
+        next_step=output.lacks or result.next_step,
         isolation=result.isolation,
         base_outcome=result.base_outcome or "",
         evidence=result.evidence,
@@ -237,12 +245,13 @@ def check_line(result: CheckResult, outputs: Mapping[str, Output], opinions: Opi
     )
 
 
-def _examined(result: CheckResult) -> dict[str, Any]:
+def _examined(result: CheckResult, output: Output) -> dict[str, Any]:
     expectation = result.expectation
     return {
         "tests": result.tests,
         "control": result.control,
         "expectation": ExpectationReport(share=expectation.share, **dict(expectation)) if expectation else None,
+        "failed_tests": output.failed_tests,
         "outcomes": tuple(outcome.value for outcome in result.outcomes),
         "seed": result.seed,
     }

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, JsonValue
 
+from domain.actors import Established
 from domain.base import Message
 from domain.claims.claim import Claim, ClaimedEvidence
 from domain.events import Actor
@@ -38,6 +39,8 @@ class Request(Message):
     actor: Actor
     session: str = ""
     tool_call_id: str = ""
+    marks: tuple[str, ...] = ()
+    """Names of the variables that made a sender who wanted to act as a person a worker (`domain.actors`)."""
 
 
 class HumanRequest(Request):
@@ -52,6 +55,8 @@ class HumanRequest(Request):
     snapshot: str = ""
     dry_run: bool = False
     signed: Signed | None = None
+    established: Established = "said"
+    """How the sender's own program established them. `signed` only counts with a signature that was verified."""
 
 
 class Start(Request):

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
+from domain.actors import Established
 from domain.acts.step import Event, refusal
 from domain.base import Message
 from domain.events import SYSTEM, Action, Actor
@@ -21,6 +22,7 @@ from domain.requests import Drive, Pause, Refusal, Request, Resume, Stop
 from domain.session import Entry, Session, TodoReport
 from domain.session_versions import changed, moved_to, shown, stale, stale_parent
 from domain.signatures import Signers
+from domain.signing import established_of
 from domain.standing import ENDED, Standing, gate_of, open_children, standing_after, standing_of, waits_for
 from domain.status import LIVE, SessionStatus, TodoStatus
 from domain.turns import trees_about, turns
@@ -62,7 +64,12 @@ R = TypeVar("R", bound=Request)
 
 
 def opened(
-    session: Session, actor: Actor, entries: tuple[Entry, ...], now: datetime, signers: Signers | None = None
+    session: Session,
+    actor: Actor,
+    entries: tuple[Entry, ...],
+    now: datetime,
+    signers: Signers | None = None,
+    established: Established | None = None,
 ) -> SessionOutcome:
     """A session begins, with its first todos. They are owed no word: their first gates come with their start.
 
@@ -82,6 +89,7 @@ def opened(
     payload: dict[str, JsonValue] = {"todos": len(entries), "timeout": session.timeout, "order": session.order}
     if signers is not None:
         payload |= {"signers": signers.model_dump(mode="json"), "signers_digest": session.signers}
+    payload |= {"established": established} if established else {}
     event = Event(action="session_created", actor=actor, after=shown(begun), payload=payload)
     return SessionStep(session=begun, events=(event,))
 
@@ -168,7 +176,7 @@ def paused(session: Session, request: Pause, now: datetime) -> SessionOutcome:
         return refusal
     if session.paused_by_human:
         return SessionStep(session=session)
-    payload: dict[str, JsonValue] = {"reason": request.reason, "escalation": ""}
+    payload: dict[str, JsonValue] = {"reason": request.reason, "escalation": "", "established": established_of(request)}
     after = moved_to(session, SessionStatus.PAUSED, paused_by_human=True)
     return _acted(session, after, Event(action="paused", actor=request.actor, payload=payload), now)
 
@@ -182,7 +190,8 @@ def resumed(session: Session, request: Resume, now: datetime) -> SessionOutcome:
         return SessionStep(session=session)
     waiting = frozenset(entry.id for entry in session.todos.values() if entry.escalated)
     after = moved_to(session, SessionStatus.RUNNING, paused_by_human=False, resumed_over=waiting)
-    event = Event(action="resumed", actor=request.actor, payload={"reason": request.reason})
+    payload: dict[str, JsonValue] = {"reason": request.reason, "established": established_of(request)}
+    event = Event(action="resumed", actor=request.actor, payload=payload)
     return _acted(session, after, event, now)
 
 
@@ -195,7 +204,8 @@ def stopped(session: Session, request: Stop, now: datetime) -> SessionOutcome:
     if refusal:
         return refusal
     after = moved_to(session, SessionStatus.STOPPED)
-    event = Event(action="stopped", actor=request.actor, payload={"reason": request.reason})
+    payload: dict[str, JsonValue] = {"reason": request.reason, "established": established_of(request)}
+    event = Event(action="stopped", actor=request.actor, payload=payload)
     return _acted(session, after, event, now)
 
 
@@ -224,9 +234,11 @@ def retired(session: Session, now: datetime) -> SessionStep:
     return SessionStep(session=session.model_copy(update={"retired": True}), told=frozenset(session.todos))
 
 
-def refused(session: Session, command: str, actor: Actor, why: Refusal, tool_call_id: str = "") -> SessionStep:
+def refused(session: Session, command: str, request: Request, why: Refusal) -> SessionStep:
     """The refusal as it is recorded, as in `acts.step`: repeats are told of at each power of ten."""
-    refusals, event = refusal(session.refusals, command, actor, why, tool_call_id)
+    refusals, event = refusal(session.refusals, command, request.actor, why, request.tool_call_id)
+    if event and request.marks:
+        event = event.model_copy(update={"payload": {**event.payload, "marks": list(request.marks)}})
     return SessionStep(session=session.model_copy(update={"refusals": refusals}), events=(event,) if event else ())
 
 

@@ -11,11 +11,28 @@ from typing import Literal
 from pydantic import JsonValue
 
 from domain.base import Message, canonical_json
+from domain.lifecycle import Command
 
 NAMESPACE = "countersign"
 """What signatures are made for (`ssh-keygen -Y sign -n countersign`): one that was made for git, say, is none."""
 
 PersonRole = Literal["reviewer", "owner"]
+
+LEAST_ROLE: dict[Command, PersonRole] = {
+    Command.UNBLOCK: "reviewer",
+    Command.APPROVE: "reviewer",
+    Command.REJECT: "reviewer",
+    Command.RETURN: "reviewer",
+    Command.NOTE: "reviewer",
+    Command.OVERRIDE: "owner",
+    Command.EDIT: "owner",
+    Command.REORDER: "owner",
+    Command.DELETE: "owner",
+}
+"""Who may ask for what, once they have signed; a session's `Signers.acts` may have it otherwise. Owners may all.
+
+A `return` that spends money, or names another program to run, is for owners.
+"""
 
 MOST_SIGNED = 200_000
 """Characters of a statement."""
@@ -57,7 +74,7 @@ class Signers(Message):
     """Who may sign in a session, as its creation froze it from the configuration.
 
     `allowed`: an OpenSSH allowed signers file. `roles`: of people by their principal, who are reviewers otherwise.
-    `acts`: the least role that an act asks for, where that is not `signing.LEAST_ROLE`.
+    `acts`: the least role that an act asks for, where that is not `LEAST_ROLE`.
     """
 
     allowed: str
@@ -100,9 +117,13 @@ class SignatureCheck(Message):
 
 
 class SignatureRecord(Message):
-    """A signature as it stands in the trail, complete, so that it can be checked again from there."""
+    """A signature as it stands in the trail, complete, so that it can be checked again from there.
+
+    `signers`: who could sign then, for an act on a standalone round; those of a session are in its first row.
+    """
 
     statement: str
     signature: str
     signer: str
     fingerprint: str = ""
+    signers: Signers | None = None

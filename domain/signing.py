@@ -8,32 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from domain.actors import Established
 from domain.events import Actor
 from domain.lifecycle import PARTIES, Command
 from domain.requests import HumanRequest, Refusal, Return
-from domain.signatures import MOST_SIGNED, PersonRole, SignatureCheck, SignatureRecord, Signed, Statement
+from domain.signatures import LEAST_ROLE, MOST_SIGNED, PersonRole, SignatureCheck, SignatureRecord, Signed, Statement
 from domain.todo import Todo
 
 UNSIGNED = frozenset({Command.NOTE})
 """Acts of people that need no signature even where signatures are required: they change nothing."""
 
-LEAST_ROLE: dict[Command, PersonRole] = {
-    Command.UNBLOCK: "reviewer",
-    Command.APPROVE: "reviewer",
-    Command.REJECT: "reviewer",
-    Command.RETURN: "reviewer",
-    Command.NOTE: "reviewer",
-    Command.OVERRIDE: "owner",
-    Command.EDIT: "owner",
-    Command.REORDER: "owner",
-    Command.DELETE: "owner",
+_NOT_SAID = {
+    *("actor", "session", "tool_call_id", "marks", "established"),
+    *("reason", "expected_version", "snapshot", "dry_run", "signed"),
 }
-"""Who may ask for what, once they have signed; a session's `Signers.acts` may have it otherwise. Owners may all.
-
-A `return` that spends money, or names another program to run, is for owners.
-"""
-
-_NOT_SAID = {"actor", "session", "tool_call_id", "reason", "expected_version", "snapshot", "dry_run", "signed"}
 
 
 LONGEST = timedelta(days=7)
@@ -72,9 +60,13 @@ def statement_of(action: Command, about: About, request: HumanRequest, nonce: st
 
 @dataclass(frozen=True)
 class Permit:
-    """What an act may be done as. `record` and `expiry` are of the signature, None where there is none."""
+    """What an act may be done as. `record` and `expiry` are of the signature, None where there is none.
+
+    `established` is how a person was, None for who is no person.
+    """
 
     actor: Actor
+    established: Established | None = None
     record: SignatureRecord | None = None
     nonce: str = ""
     expiry: datetime | None = None
@@ -107,7 +99,7 @@ def judge(
     if request.signed is None:
         if policy == "required" and command not in UNSIGNED:
             return _unsigned(todo, command)
-        return Permit(Actor(role="unattributed", identity=request.actor.identity))
+        return Permit(Actor(role="unattributed", identity=request.actor.identity), established_of(request))
     if policy == "off":
         return _refusal("signatures_off", "the order's override_policy takes no signatures", "ask for it unsigned")
     if not todo.signers:
@@ -120,6 +112,13 @@ def judge(
     if isinstance(statement, Refusal):
         return statement
     return _judged(todo, command, request, statement, check, now)
+
+
+def established_of(request: HumanRequest) -> Established | None:
+    """Return how a person who has not signed was established, None for a worker."""
+    if not _of_a_person(request):
+        return None
+    return "said" if request.established == "signed" else request.established
 
 
 def read(signed: Signed) -> Statement | Refusal:
@@ -176,7 +175,7 @@ def _judged(
         signer=check.signer,
         fingerprint=check.fingerprint,
     )
-    return Permit(Actor(role="human", identity=check.signer), record, said.nonce, said.expiry)
+    return Permit(Actor(role="human", identity=check.signer), "signed", record, said.nonce, said.expiry)
 
 
 _AGAIN = "look at the todo as it is now, and sign it again"

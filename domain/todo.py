@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
+from domain.authority import Authority
 from domain.base import Message
 from domain.claims.claim import Claim
 from domain.claims.minted import MintedEvidence
@@ -99,7 +100,7 @@ class Fixing(Message):
 class Todo(Message):
     """One todo. `order` has absolute paths; `authored`: ids of the criteria in it that an agent wrote,
     `content_authored`: an agent wrote its content, and no human has edited that since, `floor`: what no edit may go
-    below (`policy_floor.below`).
+    below (`policy_floor.below`), `authority`: what else decides, as it was when the todo was created.
 
     `base` names the frozen base (`domain.messages.FrozenBase`), empty before it was started. `attempt` numbers the last
     round, `round` is that of the round that runs now, 0 for none; `audits` counts those that came to a verdict,
@@ -113,7 +114,8 @@ class Todo(Message):
     `refused_drives` those in a row whose claim was refused. `signers` names the blob of the session's
     `signatures.Signers`, empty where nobody can sign; `nonces` are those of signatures that were used, with their
     expiry. `notifications` numbers what people were told of it, and `waiting_since` is when the wait that they were
-    told of last began, None where it is over.
+    told of last began, None where it is over. `beside`: the files beside the order as they were pinned, as in
+    `messages.FreezeInput`.
     """
 
     session: str
@@ -127,6 +129,7 @@ class Todo(Message):
     authored: frozenset[str] = frozenset()
     content_authored: bool = False
     floor: PolicyFloor = PolicyFloor()
+    authority: Authority = Authority()
     parent: str = ""
     order_index: int = 0
     version: int = 1
@@ -173,6 +176,7 @@ class Todo(Message):
     reports: int = 0
     signers: str = ""
     nonces: dict[str, datetime] = {}
+    beside: dict[str, str] = {}
     notifications: int = 0
     waiting_since: datetime | None = None
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from types import MappingProxyType
 
 from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
@@ -25,13 +26,14 @@ from adapters.config.settings import Settings
 from adapters.encryption.keys import read_keys
 from adapters.masking.known import masker_of
 from adapters.masking.temporal import masked_converter
+from domain.authority import Authority
 from domain.claims.claim import Claim
 from domain.errors import Cause, Unavailable
-from domain.events import Actor
+from domain.events import Actor, RowFilter
 from domain.messages import RoundInput, RoundResult
 from domain.order import Order
 from domain.ports import Trail
-from entrypoints import telemetry
+from entrypoints import human_verdicts, telemetry
 from entrypoints.connection import arguments, no_namespace, not_let_in, refused
 from entrypoints.names import LOCAL_SESSION, host_id
 from workflows.board import summary_of
@@ -49,6 +51,8 @@ WORKER_SECONDS = 10.0
 """How long a queue may seem to have no worker: one that was just started asks for its first task a little later."""
 
 WORKER_POLL_SECONDS = 0.2
+NO_AUTHORITY = Authority()
+NOT_PINNED: Mapping[str, str] = MappingProxyType({})
 RoundHandle = WorkflowHandle[VerificationWorkflow, RoundResult]
 
 
@@ -149,14 +153,23 @@ async def pollers(client: Client, queue: str) -> int:
 
 
 async def start_round(
-    client: Client, trail: Trail, order: Order, order_file: str = "", claim: Claim | None = None
+    client: Client,
+    trail: Trail,
+    order: Order,
+    order_file: str = "",
+    claim: Claim | None = None,
+    authority: Authority = NO_AUTHORITY,
+    beside: Mapping[str, str] = NOT_PINNED,
 ) -> tuple[RoundInput, RoundHandle]:
     """Start the next round of `order`, standalone. Two at the same time get two attempt numbers.
 
-    `claim` is what the worker says it did, admitted by `domain.claims.claim.faults`.
+    `claim` is what the worker says it did, admitted by `domain.claims.claim.faults`; `authority` and `beside` are as in
+    `RoundInput`.
     Raises `Unavailable` when the trail cannot be read or the server is gone.
     """
     attempt = trail.last_attempt(LOCAL_SESSION, order.id)
+    rows = tuple(trail.rows(RowFilter(session=LOCAL_SESSION, todo=order.id, actions=human_verdicts.ROWS)))
+    rounds = trail.state(LOCAL_SESSION, order.id, tables=human_verdicts.ROUNDS).rounds if rows else ()
     while True:
         attempt += 1
         request = RoundInput(
@@ -170,6 +183,10 @@ async def start_round(
             order_file=order_file,
             actor=Actor(role="unattributed", identity=getpass.getuser()),
             claim=claim,
+            human_feedback=human_verdicts.feedback_of(rows),
+            rejections=human_verdicts.rejections(rounds, rows, order.digest),
+            authority=authority,
+            beside=dict(beside),
         )
         try:
             handle = await client.start_workflow(

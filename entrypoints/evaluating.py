@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from adapters.config.dataset_file import LoadedClaim
+from adapters.config.in_force import authority_of
 from adapters.config.settings import Settings
 from domain.errors import Unavailable
 from domain.evaluation.verdicts import Verdict, verdict_of
@@ -83,7 +84,8 @@ class Evaluation:
 
     async def _round(self, claim: LoadedClaim) -> Verdict:
         """One round, started now and followed to its end; cancelled, it cancels the round."""
-        work = rounds.Work(claim.order, claim.order_file, claim.claim)
+        authority = authority_of(self._settings, claim.policy.files)
+        work = rounds.Work(claim.order, claim.order_file, claim.claim, authority)
         try:
             ended = await rounds.verify(self._settings, self._trail, work, lambda *_: None, lambda _: None)
             report = Report.model_validate_json(self._store.get(ended.result.report))

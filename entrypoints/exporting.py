@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
@@ -18,9 +19,11 @@ from domain.errors import Unavailable
 from domain.events import RowFilter, TrailRow
 from domain.filing import folder_of
 from domain.messages import RoundRecord
-from domain.ports import EvidenceStore, Trail
 from domain.references import evidence_of_rows, of_evidence, of_messages, of_record, of_rows, trees_of_rows
 from domain.tree import Manifest
+
+if TYPE_CHECKING:
+    from domain.ports import EvidenceStore, Trail
 
 FORMAT = 1
 
@@ -43,7 +46,7 @@ class Export:
         first = self.rows[0]
         folder = f"evidence/{first.session}/{first.todo_id}"
         small = {"trail.jsonl": b"".join(map(row_line, self.rows)), ABOUT: self._about()}
-        for row in _verdicts(self.rows):
+        for row in verdicts_in(self.rows):
             attempt = {
                 f"{folder}/{row.attempt}/{name}": data for name, data in attempt_folder(self._store, row).items()
             }
@@ -54,7 +57,7 @@ class Export:
 
     def _named(self, *, with_trees: bool) -> set[str]:
         named, trees, evidence = set(of_rows(self.rows)), trees_of_rows(self.rows), set(evidence_of_rows(self.rows))
-        for row in _verdicts(self.rows):
+        for row in verdicts_in(self.rows):
             if (record := record_of(self._store, row)) is not None:
                 named |= of_record(record)
                 evidence |= {result.evidence for result in record.results if result.evidence}
@@ -97,7 +100,7 @@ def rows_of(trail: Trail, session: str, todo: str, attempt: int | None) -> tuple
 
 def verdict_of(rows: Sequence[TrailRow]) -> TrailRow | None:
     """The row of the last verdict among `rows`."""
-    return next(iter(reversed(_verdicts(rows))), None)
+    return next(iter(reversed(verdicts_in(rows))), None)
 
 
 def record_of(store: EvidenceStore, verdict: TrailRow) -> RoundRecord | None:
@@ -135,5 +138,6 @@ def edited(store: EvidenceStore, verdict: TrailRow, filed: Mapping[str, bytes]) 
                 yield f"{folder}/{name} is not what was filed: somebody edited it"
 
 
-def _verdicts(rows: Sequence[TrailRow]) -> list[TrailRow]:
+def verdicts_in(rows: Sequence[TrailRow]) -> list[TrailRow]:
+    """The rows of verdicts among `rows`."""
     return [row for row in rows if row.action == "audit_completed"]

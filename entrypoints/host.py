@@ -9,7 +9,6 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import structlog
@@ -29,18 +28,19 @@ from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
 from activities.signatures import SignatureActivities
 from activities.snapshot import SnapshotActivities
+from activities.standalone import StandaloneActivities
 from activities.todos import TodoActivities
 from activities.trail import TrailActivities
 from activities.work import WorkActivities
 from adapters.checkers.registry import checkers
 from adapters.checkers.remote import Access
 from adapters.config.settings import Settings
-from adapters.config.signers import signers_left
+from adapters.config.signers import load_signers, signers_left
 from adapters.ledger import SqlLedger
 from adapters.masking.known import masker_of
 from adapters.masking.stores import MaskedChecker, MaskedSignatures, MaskedTrail
 from adapters.notify.notifier import ConfiguredNotifier
-from adapters.sandbox import DockerSandbox
+from adapters.sandbox.sandbox import DockerSandbox
 from adapters.signatures import SshSignatures
 from adapters.snapshot.found import SnapshotLimits
 from adapters.snapshot.snapshots import FileSnapshots
@@ -53,7 +53,7 @@ from entrypoints.ended_rounds import release_ended
 from entrypoints.engine_watch import EngineWatch
 from entrypoints.host_files import Files
 from entrypoints.in_use import InUse
-from entrypoints.names import former_hosts, host_id
+from entrypoints.names import IMAGES_DIR, former_hosts, host_id
 from entrypoints.observers import Observer, begin_at_zero, count_open_rounds
 from entrypoints.roles import ConfiguredRoles
 from entrypoints.slots import slots
@@ -71,10 +71,10 @@ from workflows.options import (
 from workflows.pinned import PinnedVerificationWorkflow
 from workflows.session.starting import attributes_of, title_of, turn_of
 from workflows.session.workflow import SessionWorkflow
+from workflows.standalone_act import StandaloneActWorkflow
 from workflows.todo import TodoWorkflow
 from workflows.verification import VerificationWorkflow
 
-IMAGES_DIR = Path(__file__).resolve().parent.parent / "sandbox_images"
 REAP_SECONDS = 60.0
 SPARE_THREADS = 32
 """Beside one thread a running container: an append that had to wait behind checks would time out."""
@@ -82,8 +82,9 @@ SPARE_THREADS = 32
 STICKY = timedelta(seconds=1.5)
 """How long a task waits for a worker that has died before another may have it."""
 
-WORKFLOWS = (SessionWorkflow, TodoWorkflow, VerificationWorkflow, FixLoopWorkflow, NotificationWorkflow)
-VERSIONED = (SessionWorkflow, TodoWorkflow, PinnedVerificationWorkflow, FixLoopWorkflow, NotificationWorkflow)
+_LASTING = (SessionWorkflow, TodoWorkflow, FixLoopWorkflow, NotificationWorkflow, StandaloneActWorkflow)
+WORKFLOWS = (*_LASTING, VerificationWorkflow)
+VERSIONED = (*_LASTING, PinnedVerificationWorkflow)
 
 NOTICED = timedelta(seconds=2)
 """How long an activity that is to end does not know it: it hears that with a heartbeat."""
@@ -259,6 +260,7 @@ def _activities(settings: Settings, adapters: Adapters) -> dict[QueueName, list[
             fixes.spent,
             fixes.file,
             SignatureActivities(adapters.evidence, signatures).check,
+            StandaloneActivities(adapters.trail, adapters.evidence, partial(load_signers, settings)).load,
             todos.plan,
             todos.start,
             todos.tell,

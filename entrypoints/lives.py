@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from temporalio.client import (
     Client,
+    WorkflowFailureError,
     WorkflowQueryFailedError,
     WorkflowQueryRejectedError,
     WorkflowUpdateFailedError,
@@ -22,12 +23,18 @@ from temporalio.client import (
     WorkflowUpdateRPCTimeoutOrCancelledError,
     WorkflowUpdateStage,
 )
-from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
+from temporalio.common import (
+    SearchAttributePair,
+    TypedSearchAttributes,
+    WorkflowIDConflictPolicy,
+    WorkflowIDReusePolicy,
+)
 from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.packing import unpacked
 from adapters.config.settings import Settings
+from domain.acts.standalone import StandaloneActInput, command_of
 from domain.errors import Cause, Refused, Unavailable
 from domain.life import SessionInput
 from domain.messages import Progress
@@ -114,6 +121,50 @@ class Lives:
         """The session's answer to an update. Raises `Refused` for a session that is not there, `Unavailable`."""
         return await self._ask(session_workflow_id(session), command, request)
 
+    async def act(self, act: StandaloneActInput) -> Answer:
+        """The answer to an act on a standalone round: started once, however often. Raises `Unavailable`."""
+        asked = _Asked(act.workflow_id, command_of(act.request).value)
+        while True:
+            try:
+                handle = await self._client.start_workflow(
+                    "StandaloneActWorkflow",
+                    act,
+                    id=act.workflow_id,
+                    task_queue=WORKFLOWS_QUEUE,
+                    id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                    id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+                    search_attributes=TypedSearchAttributes([SearchAttributePair(SESSION_ATTRIBUTE, act.session)]),
+                    static_summary=f"{asked.command} {act.session}/{act.todo}",
+                    priority=priority(act.session),
+                    result_type=Answer,
+                    rpc_timeout=TRY,
+                )
+                break
+            except WorkflowAlreadyStartedError:  # it has ended: the answer to the first try got lost
+                handle = self._client.get_workflow_handle(act.workflow_id, result_type=Answer)
+                break
+            except RPCError as error:
+                await self._again(asked, error)
+        asked.take()
+        while True:
+            try:
+                answer: Answer = await handle.result(rpc_timeout=TRY)
+            except WorkflowFailureError as error:
+                raise _failed(act.workflow_id, asked.command, error.cause) from error
+            except RPCError as error:
+                await self._again(asked, error)
+            else:
+                return answer
+
+    async def _again(self, asked: _Asked, error: RPCError) -> None:
+        """Wait until it may be tried again. Raises `Unavailable` where it may not."""
+        if error.status not in AGAIN:
+            raise server_gone(error) from error
+        asked.lost(error.message, failing=error.status is FAILING)
+        if error.status in AWAY:
+            await self.revive()
+        await asyncio.sleep(asked.pause())
+
     async def session(self, session: str) -> Session:
         """All that the session's workflow knows. Raises `Refused`, `Unavailable`."""
         return unpacked(await self._queried(session_workflow_id(session), "packed", str), Session)
@@ -167,7 +218,7 @@ class Lives:
             try:
                 return await self._try(asked, request)
             except WorkflowUpdateFailedError as error:
-                raise _failed(workflow_id, command, error) from error
+                raise _failed(workflow_id, command, error.cause) from error
             except WorkflowUpdateRPCTimeoutOrCancelledError as error:
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():  # the SDK has no other word for it
@@ -244,9 +295,8 @@ def not_there(workflow_id: str) -> Refused:
     )
 
 
-def _failed(workflow_id: str, command: str, error: WorkflowUpdateFailedError) -> Unavailable:
-    """Why an update came to nothing; what is refused is answered, and no failure."""
-    cause = error.cause
+def _failed(workflow_id: str, command: str, cause: BaseException | None) -> Unavailable:
+    """Why an update or an act came to nothing; what is refused is answered, and no failure."""
     if isinstance(cause, ApplicationError) and cause.type == "unavailable":
         name, reason, next_step = cause.details
         return Unavailable(Cause(name), reason, next_step)

@@ -5,26 +5,30 @@ What a plan may hold was looked at where it was read (`adapters/config`), and is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from adapters.config.agent_todo import plan_for_agent
-from adapters.config.defaults import load_policy
-from adapters.config.session_file import LoadedSession
+from adapters.config.defaults import Policies
+from adapters.config.in_force import authority_of
+from adapters.config.session_file import LoadedSession, bytes_of_session, load_session
 from adapters.config.session_todos import Joining
-from adapters.config.settings import Settings, refuse_authority_within
+from adapters.config.settings import Settings
 from adapters.config.signers import load_signers
 from adapters.config.todo_file import plan_for_person
+from adapters.config.worker_written import refuse_authority_within
 from domain.events import Actor
 from domain.life import PlannedTodo, SessionInput
 from domain.lifecycle import PARTIES
 from domain.order import Order
-from domain.planning import SessionPlan, Template, todos_blob
+from domain.planning import SessionPlan, Template, todos_blob, under
 from domain.ports import EvidenceStore
 from domain.requests import Refusal
 from domain.session import Session
 from domain.todo import workflow_id_of
+from entrypoints import pinning
 from entrypoints.lives import Lives, not_there
 from entrypoints.names import host_id
 from entrypoints.rounds import variables_of
@@ -37,7 +41,7 @@ def new_session(
 
     Who may sign by `settings` now may in this session, whoever is added later. Raises `Unavailable`, `Malformed`.
     """
-    signers = load_signers(settings)
+    signers = load_signers(settings, loaded.files)
     now = datetime.now(UTC)
     opened = Session(
         id=loaded.id,
@@ -76,22 +80,66 @@ def joining_at(session: Session, parent: str) -> Joining:
     )
 
 
+@dataclass(frozen=True)
+class Written:
+    """What describes a todo: `text`, its name for people, and the file that it was read from with its bytes, if any."""
+
+    text: str
+    shown: str
+    file: Path | None = None
+    content: bytes = b""
+
+
 def plan(
-    text: str,
-    shown: str,
-    file: Path | None,
-    template: Template | None,
-    joining: Joining,
-    actor: Actor,
-    settings: Settings,
+    written: Written, template: Template | None, joining: Joining, actor: Actor, settings: Settings
 ) -> tuple[PlannedTodo, ...] | Refusal:
-    """What `text` describes, as far as `actor` may say it. Raises `Malformed`."""
+    """What is written, as far as `actor` may say it.
+
+    Raises `Malformed`, and `Refused` (order_changed) for a file that the worker can write and nobody trusted as it is.
+    """
     if PARTIES[actor.role] == "worker":
-        return plan_for_agent(text, shown, template, joining)
-    planned = plan_for_person(text, shown, file, template, joining, load_policy(settings, signable=joining.signable))
-    for workspace in sorted({todo.order.workspace for todo in planned}):
-        refuse_authority_within(settings, Path(workspace))
-    return planned
+        return plan_for_agent(written.text, written.shown, template, joining)
+    file = written.file
+    policies = Policies(settings, signable=joining.signable)
+    policy = policies.of(file)
+    planned = plan_for_person(written.text, written.shown, file, template, joining, policy)
+    workspaces = sorted({Path(todo.order.workspace) for todo in planned})
+    if (whole := policies.of(file, workspaces)).files != policy.files:
+        planned = plan_for_person(written.text, written.shown, file, template, joining, whole)
+    for workspace in workspaces:
+        refuse_authority_within(settings, workspace, whole.files)
+    planned = under(authority_of(settings, whole.files), planned)
+    if file is None:
+        return planned
+    orders = [todo.order for todo in planned]
+    return _pinned(planned, *pinning.admit_file(file, written.content, orders, settings, part=True))
+
+
+def admitted_session(file: Path, settings: Settings) -> LoadedSession:
+    """The session in `file`, with what the project asks of it, if it may decide. Otherwise as `plan`."""
+    content = bytes_of_session(file)
+    pinning.refuse_changed(file, content, settings)
+    loaded = load_session(file, settings, content)
+    pin, beside = pinning.admit_file(file, content, loaded.orders, settings)
+    defaults, authority = loaded.plan.defaults, loaded.plan.authority.model_copy(update={"pin": pin})
+    own = pinning.beside_for(defaults, beside) if defaults else {}
+    plan = loaded.plan.model_copy(update={"beside": own, "authority": authority})
+    return replace(loaded, todos=_pinned(loaded.todos, pin, beside), plan=plan)
+
+
+def _pinned(todos: Iterable[PlannedTodo], pin: str, beside: Mapping[str, str]) -> tuple[PlannedTodo, ...]:
+    """The todos, each with the pin of their file and those of the files beside that its order names."""
+    if not pin:
+        return tuple(todos)
+    return tuple(
+        todo.model_copy(
+            update={
+                "authority": todo.authority.model_copy(update={"pin": pin}),
+                "beside": pinning.beside_for(todo.order, beside),
+            }
+        )
+        for todo in todos
+    )
 
 
 def stored(store: EvidenceStore, todos: Iterable[PlannedTodo]) -> str:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import IO, Protocol
 
 from adapters.evidence.sweep import Left
+from domain.actors import Established
 from domain.errors import Refused
 from domain.events import Actor, TrailEntry
 from domain.ports import EvidenceStore, Trail
@@ -102,7 +103,9 @@ class Pruner:
         self._sweep = sweep
         self._now = now
 
-    def run(self, older_than: float, actor: Actor, *, dry_run: bool = False) -> Pruned:
+    def run(
+        self, older_than: float, actor: Actor, established: Established | None = None, *, dry_run: bool = False
+    ) -> Pruned:
         """Remove what nothing refers to and nobody has used for `older_than` seconds; with `dry_run` only count it.
 
         Raises `Refused` (foreign_evidence) where attempts lie that this trail does not know, and `Unavailable`.
@@ -119,7 +122,7 @@ class Pruner:
             if dry_run or not any((pruned.blobs, pruned.memos, pruned.folders)):
                 return pruned
             pruned = pruned.model_copy(update={"list": self._store_list(listed)})
-            self._record(pruned, actor)
+            self._record(pruned, actor, established)
             try:
                 spared = self._remove(listed, kept, limit.timestamp())
             finally:
@@ -165,7 +168,8 @@ class Pruner:
         with self._store.bulk() as bulk:
             return bulk.add(iter(partial(listed.read, _CHUNK), b""))
 
-    def _record(self, pruned: Pruned, actor: Actor) -> None:
+    def _record(self, pruned: Pruned, actor: Actor, established: Established | None) -> None:
+        how = {"established": established} if established else {}
         self._trail.append(
             TrailEntry(
                 workflow_id=f"prune/{uuid.uuid4()}",
@@ -174,7 +178,7 @@ class Pruner:
                 todo_id="",
                 actor=actor,
                 action="evidence_pruned",
-                payload=pruned.model_dump(mode="json", exclude={"spared"}),
+                payload={**pruned.model_dump(mode="json", exclude={"spared"}), **how},
                 timestamp=self._now,
             )
         )

@@ -23,6 +23,7 @@ from domain.references import of_record, of_rows
 from domain.rejudge import (
     Drift,
     Rejudged,
+    as_worded_now,
     decide_again,
     differences,
     of_evidence,
@@ -205,7 +206,7 @@ class Rejudging:
         """The trusted tree, the report and the folder, made once more; everything they need is there."""
         self._drift += self._scope(record)
         filed = exporting.attempt_folder(self._store, self._verdict)
-        report = json.loads(filed["verdict.json"])
+        report = as_worded_now(json.loads(filed["verdict.json"]))
         self._drift += differences("report", report, assemble(record, self._store.get).report)
         self._drift += of_folder(tuple(exporting.edited(self._store, self._verdict, filed)))
 

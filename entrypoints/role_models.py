@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from adapters.config.settings import Settings
+from domain.authority import Authority
+from domain.base import canonical_json, sha256_hex
 from domain.errors import Malformed, Problem
 from domain.order import Order
-from domain.roles.models import chosen, key_variables
+from domain.roles.models import chosen, key_variables, script_of
 from domain.roles.names import STAGES, Role
+from entrypoints.names import code_version
 
 
 def problems_of(settings: Settings) -> tuple[Problem, ...]:
@@ -56,3 +59,13 @@ def roles_of(order: Order) -> tuple[Role, ...]:
     if asked.enabled and order.fix_loop.enabled:
         found.append("fix_builder")
     return tuple(found)
+
+
+def in_force(authority: Authority, settings: Settings, order: Order) -> Authority:
+    """`authority` with the version of this program, and the models where `order` may ask some."""
+    models = ""
+    if roles := roles_of(order):
+        scripts = [settings.project / path for model in chosen(settings.agents, roles) if (path := script_of(model))]
+        digests = [sha256_hex(path.read_bytes()) if path.is_file() else "" for path in scripts]
+        models = sha256_hex(canonical_json([settings.agents.model_dump(mode="json"), digests]))
+    return authority.model_copy(update={"program": code_version(), "models": models})

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from subprocess import Popen
 from typing import TypeVar
 from urllib.parse import quote
@@ -18,6 +18,7 @@ from temporalio.client import Client, WorkflowFailureError
 from temporalio.service import RPCError, RPCStatusCode
 
 from adapters.config.settings import Settings
+from domain.authority import Authority
 from domain.claims.claim import Claim
 from domain.criteria import PrExists, PrMerged
 from domain.errors import Unavailable
@@ -59,11 +60,16 @@ class Server:
 
 @dataclass(frozen=True)
 class Work:
-    """What a round is about: an order, where it was read if it was, and what the worker says it did, if it does."""
+    """What a round is about: an order, where it was read if it was, and what the worker says it did, if it does.
+
+    `authority`: what else decides; `beside`: the files beside the order as they were pinned.
+    """
 
     order: Order
     order_file: str = ""
     claim: Claim | None = None
+    authority: Authority = field(default_factory=Authority)
+    beside: Mapping[str, str] = field(default_factory=dict)
 
 
 def variables_of(order: Order) -> list[str]:
@@ -131,7 +137,9 @@ async def verify(
     """
     needed = [*variables_of(work.order), *key_variables(settings.agents)]
     server = await open_server(settings, needed, begun, roles=bool(roles_of(work.order)))
-    request, _ = await start_round(server.client, trail, work.order, work.order_file, work.claim)
+    request, _ = await start_round(
+        server.client, trail, work.order, work.order_file, work.claim, work.authority, work.beside
+    )
     started(request, server)
     line = _Line(settings, server)
     try:

@@ -8,12 +8,12 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import asdict
-from pathlib import Path
 
-from adapters.config.settings import Settings
+from adapters.config.settings import CONFIGURATION, Settings
 from adapters.masking.known import secrets_of
 from adapters.masking.masker import Masker
 from entrypoints.host_files import Files, Plan
+from entrypoints.names import code_version
 from entrypoints.role_models import require_models
 from entrypoints.state_dir import prepare_state_dir
 from entrypoints.temporal_binary import server_binary
@@ -28,8 +28,6 @@ FAIR = (
     "matching.numTaskqueueWritePartitions=1",
 )
 """What makes the server let sessions take turns (docs/scaling.md). In several partitions each takes turns by itself."""
-
-PACKAGES = ("domain", "activities", "workflows", "adapters", "entrypoints")
 
 
 def begin(settings: Settings) -> subprocess.Popen[bytes] | None:
@@ -51,6 +49,7 @@ def spawn(settings: Settings, files: Files) -> subprocess.Popen[bytes]:
     require_models(settings)
     absolute = {name: str(getattr(settings, name)) for name in ("project", "state_dir", "evidence_dir")}
     environment = os.environ | {f"COUNTERSIGN_{name.upper()}": path for name, path in absolute.items()}
+    environment[CONFIGURATION] = os.pathsep.join(str(one.path) for one in settings.files)
     plan = _plan(settings, files)
     with files.log("host").open("ab") as log:
         spawned = subprocess.Popen(  # noqa: S603 - ourselves
@@ -99,11 +98,4 @@ def shown(settings: Settings) -> dict[str, str]:
     Secrets are masked: whether they are the same, `other_secrets` says.
     """
     masked = Masker(secrets_of(settings)).text
-    return {"version of the code": _code(), **{name: masked(str(value)) for name, value in settings}}
-
-
-def _code() -> str:
-    """When what a host runs was last changed: an upgrade must not leave the old code at work."""
-    root = Path(__file__).resolve().parent.parent
-    files = (path for package in PACKAGES for path in (root / package).rglob("*.py"))
-    return str(max(path.stat().st_mtime_ns for path in files))
+    return {"version of the code": code_version(), **{name: masked(str(value)) for name, value in settings}}

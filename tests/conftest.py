@@ -11,7 +11,14 @@ import hypothesis
 import pytest
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]  # xdist has no types
 
+from domain.actors import agent_marks
+from entrypoints.cli import person
+from tests import acting  # noqa: F401 - it reads the environment before the marks are taken out of it
 from tests.postgres import Cluster
+
+# Tests act as people, also where an agent runs them: what is tested of agents' marks, a test sets.
+for mark in agent_marks(os.environ):
+    del os.environ[mark]
 
 # How long an example takes by the clock is the machine's business: what has to be quick has a test that says so.
 clockless: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
@@ -30,6 +37,12 @@ def postgres_cluster() -> Iterator[Cluster]:
         yield cluster
     finally:
         cluster.remove()
+
+
+@pytest.fixture(autouse=True)
+def no_agent_above(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that was started before the tests marks what they call in their own process."""
+    monkeypatch.setattr(person, "ancestors", lambda: iter(()))
 
 
 ONE_AFTER_ANOTHER = dict.fromkeys(

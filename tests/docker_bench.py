@@ -12,7 +12,8 @@ from typing import Any
 
 import docker
 
-from adapters.sandbox import DockerSandbox, engine, images
+from adapters.sandbox import engine, present
+from adapters.sandbox.sandbox import DockerSandbox
 from domain.checks import Observation
 from domain.order import Resources
 from domain.ports import ProbeRequest, RunRequest, Served
@@ -160,7 +161,7 @@ def new_folder(folders: Path, *lines: str) -> str:
     """A new image folder on the base that is here in any case; its name."""
     name = f"test-{uuid.uuid4().hex[:8]}"
     (folders / name).mkdir(parents=True)
-    text = "\n".join((f"ARG BASE={images.LOCAL_BASE}", "FROM ${BASE}", *lines))
+    text = "\n".join((f"ARG BASE={present.LOCAL_BASE}", "FROM ${BASE}", *lines))
     (folders / name / "Dockerfile").write_text(text)
     return name
 

@@ -140,5 +140,6 @@ def _become(request: dict[str, Any], out: int, err: int) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     sys.argv = [str(Path(sys.executable).parent / "countersign"), *request["arguments"]]
+    vars(importlib.import_module("entrypoints.cli.person"))["ancestors"] = lambda: iter(())  # they are the tests' own
     importlib.import_module("entrypoints.cli.app").main()
     os._exit(0)

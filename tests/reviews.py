@@ -33,10 +33,12 @@ STEERS = "\x1b[31mred\x1b[0m [bold]loud[/bold] \u202egnp\u202c\x07 [link=https:/
 """What a worker may write to be taken for something else: escapes, rich's marks, a right-to-left override."""
 
 
-def world_in(folder: Path) -> World:
+def world_in(folder: Path, session: str = "s") -> World:
     """Base and work that differ in every way that a reviewer has to tell apart."""
     world = World(
-        folder, said={"run tests": Observation(exit_code=1, stdout="many\nlines\n", stderr=f"boom {STEERS}\n")}
+        folder,
+        session=session,
+        said={"run tests": Observation(exit_code=1, stdout="many\nlines\n", stderr=f"boom {STEERS}\n")},
     )
     world.write(
         "base", **{"tests/test_a.py": "def test_a():\n    assert True\n", "gone.txt": "gone\n", "mode.sh": "x\n"}
@@ -71,9 +73,9 @@ class Managed:
         world.ordinal += 1
         told = payload if isinstance(payload, dict) else payload.model_dump(mode="json")
         entry = TrailEntry(
-            workflow_id=f"todo/local/{self.order.id}",
+            workflow_id=f"todo/{world.session}/{self.order.id}",
             ordinal=world.ordinal,
-            session="local",
+            session=world.session,
             todo_id=self.order.id,
             actor=actor,
             action=action,
@@ -111,7 +113,7 @@ class Managed:
     @property
     def view(self) -> TodoView:
         """As the lists have it."""
-        (view,) = self.world.trail.state("local", self.order.id).todos
+        (view,) = self.world.trail.state(self.world.session, self.order.id).todos
         return view
 
     def page(self, attempt: int | None = None) -> Page:

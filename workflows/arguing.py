@@ -25,7 +25,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.trail import RoundTrail
     from workflows.trees import Trees
 
-UNDISPUTED: tuple[NodeStatus, str] = ("done", "nothing is disputed")
+UNDISPUTED: tuple[NodeStatus, str] = ("skipped", "nothing is disputed")
 
 
 class Arguing:
@@ -102,7 +102,7 @@ class Arguing:
         result = await self._passes.ask(self._asked.model_copy(update={"role": side}))
         self._cases[side] = result
         if result.outcome == "not_configured":
-            return "done", "no model is configured"
+            return "skipped", "no model is configured"
         if result.outcome != "answered":
             return "could_not_run", result.why or "no answer that holds up"
         named = ", ".join(dispute.criterion for dispute in self._disputes)
@@ -139,7 +139,7 @@ class Arguing:
 
     def _told(self, record: DisputeRecord) -> tuple[NodeStatus, str]:
         if record.tiebreak is None:
-            return "done", record.why
+            return "skipped", record.why
         if not record.tiebreak.rulings:
             return "could_not_run", record.tiebreak.feedback
         return _ruled(record.tiebreak), _labelled(_rulings(record.tiebreak), record.hearings[0].result)

@@ -52,11 +52,6 @@ class Auditing:
         self.record: AuditRecord | None = None
 
     @property
-    def unconfigured(self) -> bool:
-        """Whether somebody was to be asked, and no model is configured."""
-        return any(result.outcome == "not_configured" for result in self._passes)
-
-    @property
     def scripted(self) -> bool:
         """Whether a file answered in a model's place."""
         return any(result.provenance.scripted for result in self._passes)
@@ -120,7 +115,7 @@ class Auditing:
 
     def _told(self, audit: Audit | None) -> tuple[NodeStatus, str]:
         if audit is None:
-            return "done", "no model is configured"
+            return "skipped", "no model is configured"
         said = ": ".join(part for part in (audit.outcome.value.replace("_", " "), audit.feedback) if part)
         return _STATUS.get(audit.outcome, "could_not_run"), f"scripted: {said}" if self.scripted else said
 

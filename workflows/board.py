@@ -20,6 +20,7 @@ MARKS: dict[NodeStatus, str] = {
     "passed": "✓",
     "failed": "✗",
     "could_not_run": "?",
+    "skipped": "-",
 }
 SUMMARY_BYTES = 400
 """What the server takes as a summary, at most."""

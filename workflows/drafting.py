@@ -72,11 +72,11 @@ class Drafting:
     async def design(self, trees: Trees | Unavailable | None) -> tuple[NodeStatus, str]:
         """The specification; or the whole draft, where an earlier attempt has made it."""
         if why := not_wanted(self._order, self._round.authored):
-            return "done", why
+            return "skipped", why
         if not isinstance(trees, Trees):
             return "could_not_run", "no tree to look at"
         if why := not_now(trees.scope):
-            return "done", why
+            return "skipped", why
         self._key = draft_key(self._order, trees.base)
         try:
             await self._look(trees)
@@ -135,9 +135,9 @@ class Drafting:
     async def plan(self) -> tuple[NodeStatus, str]:
         """The checks for it: what does not pass its lint goes back once, and is then dropped."""
         if self.record is not None:
-            return ("could_not_run" if self.record.unknown else "done"), self.record.why or "drafted before"
+            return ("could_not_run" if self.record.unknown else "skipped"), self.record.why or "drafted before"
         if self._spec is None:
-            return "done", "nothing to plan for"
+            return "skipped", "nothing to plan for"
         assert self._base, "a specification follows a look at the base"
         try:
             return await self._planned(self._spec, self._base)
@@ -242,7 +242,7 @@ class Drafting:
     def _without(self, why: str) -> tuple[NodeStatus, str]:
         """Nothing is drafted: the round decides by what the order has."""
         self.record = self._made(DraftRecord(why=why))
-        return "done", why
+        return "skipped", why
 
     def _unknown(self, why: Unavailable) -> tuple[NodeStatus, str]:
         """Nothing is drafted, and nothing dropped: the round is tried again."""

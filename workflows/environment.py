@@ -15,16 +15,13 @@ with workflow.unsafe.imports_passed_through():
     from activities.boundary import outside_error
     from activities.sandbox import SandboxActivities
     from domain.checks import Item
-    from domain.criteria import HttpResponse
+    from domain.criteria import PROBE_IMAGE, HttpResponse
     from domain.errors import Unavailable
     from domain.events import SYSTEM
     from domain.messages import Frozen, Image, NodeStatus, PrepareInput, SetupInput
     from domain.order import Order
     from workflows import options
     from workflows.trail import RoundTrail
-
-PROBE_IMAGE = "python"
-"""What `http_response` asks from, whatever the order's own image is."""
 
 
 class Environment:
@@ -53,7 +50,7 @@ class Environment:
     async def make_ready(self) -> tuple[NodeStatus, str]:
         """Find, build or pull what the items run on; nothing when none needs a container."""
         if not any(item.needs_sandbox for item in self._items):
-            return "done", "no container needed"
+            return "skipped", "no container needed"
         self.image = await self._prepare(self._order.environment.image)
         if any(isinstance(item.criterion, HttpResponse) for item in self._items):
             self.probe_image = await self._prepare(PROBE_IMAGE)
@@ -87,7 +84,7 @@ class Environment:
         """Install what the order's set-up says, as the `base` that was frozen asks for it."""
         environment = self._order.environment
         if not environment.setup or self.image is None:
-            return "done", "nothing to install"
+            return "skipped", "nothing to install"
         if frozen is None or isinstance(self.image, Unavailable):
             return "could_not_run", "no snapshot" if frozen is None else "no image"
         request = SetupInput(

@@ -17,13 +17,13 @@ with workflow.unsafe.imports_passed_through():
     from domain.events import SYSTEM
     from domain.fix_files import SUMMARY
     from domain.fix_messages import Applied, ApplyInput, FileFixLoopInput, FixLoopResult
+    from domain.freezing import freeze_input
     from domain.read_model import standing
     from domain.roles.spending import MICROS
     from domain.status import AFTER_A_ROUND, ReviewStatus, TodoStatus
     from workflows import options
     from workflows.fix_state import FixState
     from workflows.fix_trail import FixTrail, called_off
-    from workflows.trees import freeze_input
 
 
 class Ends:

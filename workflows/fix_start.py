@@ -12,6 +12,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 with workflow.unsafe.imports_passed_through():
     from domain import fixing
     from domain.confidence import confidence_of, remarks
+    from domain.facts import passed
     from domain.fix_messages import FixLoopInput
     from domain.messages import FiledReport, RoundInput, RoundRecord, RoundResult
     from workflows import options
@@ -22,13 +23,13 @@ with workflow.unsafe.imports_passed_through():
 def result_of(record: RoundRecord, filed: FiledReport) -> RoundResult:
     """What the round answers."""
     results, scope, decision = record.results, record.scope, record.decision
-    not_passed = tuple(result.id for result in results if result.required and not result.passed)
+    not_passed, all_passed = passed(record)
     answered = RoundResult(
         decision=decision,
         report=filed.report,
         retry_context=filed.retry_context,
         not_passed=not_passed,
-        passed=not not_passed and scope is not None and not scope.violations_total,
+        passed=all_passed,
         timed_out=any(result.code == "verification_timeout" for result in results),
     )
     if not record.input.order.fix_loop.enabled:

@@ -38,7 +38,7 @@ class ItemRuns:
         await self._each(items, lambda item: self._run_item(item, trees))
         passed = sum(self.results[item.id].passed for item in items)
         status: NodeStatus = "passed" if passed == len(items) else "failed"
-        return ("done" if not items else status), f"{passed} of {len(items)} passed" if items else "none"
+        return ("skipped" if not items else status), f"{passed} of {len(items)} passed" if items else "none"
 
     async def compare(self, items: Iterable[Item], trees: Trees | Unavailable) -> tuple[NodeStatus, str]:
         """Run those that failed in a container once more on the base, and say beside each what came of it."""
@@ -48,7 +48,7 @@ class ItemRuns:
             if item.needs_sandbox and item.id in self.results and _of_unknown_origin(self.results[item.id])
         ]
         if not failed or isinstance(trees, Unavailable):
-            return "done", "nothing to compare"
+            return "skipped", "nothing to compare"
         await self._each(failed, lambda item: self._compare(item, trees))
         same = sum(self.results[item.id].base_outcome is Outcome.FAILED for item in failed)
         return "done", f"{same} of {len(failed)} fail on the base, too"

@@ -17,7 +17,8 @@ with workflow.unsafe.imports_passed_through():
     from domain.base import sha256_hex
     from domain.checks import CheckResult, Item, Outcome, all_required_passed, unavailable
     from domain.events import HARNESS
-    from domain.messages import NodeStatus, ProbeInput, ProbeSeen, ProbeTree, RoundInput
+    from domain.messages import NodeStatus, ProbeInput, RoundInput
+    from domain.probes import ProbeSeen, ProbeTree
     from workflows import options
     from workflows.items import ItemRuns
     from workflows.trail import RoundTrail
@@ -43,10 +44,10 @@ class Probe:
         """Look for a tree on which a required check fails."""
         how = self._order.verification.probe
         if how == "off":
-            return "done", "not asked for"
+            return "skipped", "not asked for"
         required = [item for item in items if item.criterion.required and item.depends_on_tree]
         if not all_required_passed(results.values()) or trees.scope.violations_total:
-            return "done", "the checks failed by themselves"
+            return "skipped", "the checks failed by themselves"
         examined = [item for item in required if item.needs_sandbox] or required
         seed = int(sha256_hex(trees.scope.tree.encode())[:SEED_DIGITS], 16)
         request = ProbeInput(how=how, frozen=trees.frozen, scope=trees.scope, seed=seed)

@@ -5,7 +5,6 @@ Source: DESIGN 4 "snapshot" and "scope".
 
 from __future__ import annotations
 
-import posixpath
 from dataclasses import dataclass
 
 from temporalio import workflow
@@ -14,11 +13,10 @@ from temporalio.exceptions import ActivityError
 with workflow.unsafe.imports_passed_through():
     from activities.boundary import domain_error, outside_error
     from activities.snapshot import SnapshotActivities
-    from domain.checks import items_of
-    from domain.criteria import GitCommitExists
     from domain.errors import Unavailable, WorkspaceRefused
     from domain.events import SYSTEM
-    from domain.messages import FreezeInput, Frozen, NodeStatus, RoundInput, ScopeInput, ScopeResult
+    from domain.freezing import freeze_input
+    from domain.messages import Frozen, NodeStatus, RoundInput, ScopeInput, ScopeResult
     from domain.suite.scripts import scripts_of
     from workflows import options
     from workflows.trail import RoundTrail
@@ -35,24 +33,6 @@ class Trees:
     def base(self) -> str:
         """The digest of what stands for the base when something is run: with the order's own tests."""
         return self.scope.base or self.frozen.base
-
-
-def freeze_input(request: RoundInput, frozen_base: str = "") -> FreezeInput:
-    """How the round looks at its workspace. `frozen_base` as in `FreezeInput`."""
-    order = request.order
-    assert order.base is not None, "adapters/config refuses an order without a base"
-    commits = any(isinstance(item.criterion, GitCommitExists) for item in items_of(order))
-    return FreezeInput(
-        round=request.workflow_id,
-        workspace=order.workspace,
-        base=order.base,
-        include=tuple(order.snapshot.include),
-        commits=order.verification.asks_auditor or commits,
-        secrets=tuple(order.environment.secrets),
-        order_folder=posixpath.dirname(request.order_file),
-        order_files=order.files_beside,
-        frozen_base=frozen_base,
-    )
 
 
 class Freezing:

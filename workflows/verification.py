@@ -103,7 +103,7 @@ class VerificationWorkflow:
                     "title": self._order.title,
                     "domain": self._order.domain,
                 },
-                after=self._standing(TodoStatus.CLAIMED, ReviewStatus.AUDITING),
+                after=self._begun(),
             )
             await dag.run(self._nodes, self._run_node)
         except (Exception, asyncio.CancelledError) as error:
@@ -217,20 +217,20 @@ class VerificationWorkflow:
 
     async def _compare_with_base(self) -> tuple[NodeStatus, str]:
         if self._freezing.refused:
-            return "done", "nothing to compare"
+            return "skipped", "nothing to compare"
         return await self._runs.compare(self._items, self._freezing.trees)
 
     async def _examine(self) -> tuple[NodeStatus, str]:
         trees = self._trees
         if trees is None or isinstance(trees, Unavailable):
-            return "done", "no tree to examine"
+            return "skipped", "no tree to examine"
         return await self._probe.run(self._items, self._runs.results, trees)
 
     async def _audit(self) -> tuple[NodeStatus, str]:
         results, scope, probe = self._in_order(), self._freezing.scope, self._probe.seen
         self._contradictions = await contradicted(self._effective, results, scope, self._trail)
         if why_not := course.unasked(self._order, scope, results, probe, undrafted=self._drafting.undrafted):
-            return "done", why_not
+            return "skipped", why_not
         trees = self._freezing.trees
         assert not isinstance(trees, Unavailable), "there is a scope"
         auditing = self._auditing
@@ -285,6 +285,11 @@ class VerificationWorkflow:
         """Where the todo stands, for a row; nothing where the todo has a workflow of its own, which says it itself."""
         return {} if self._round.todo_workflow else standing(status, review)
 
+    def _begun(self) -> dict[str, JsonValue]:
+        """The standing of a round that begins: of a standalone todo each round is another version."""
+        stands = self._standing(TodoStatus.CLAIMED, ReviewStatus.AUDITING)
+        return {**stands, "version": self._round.attempt} if stands else {}
+
     def _record(self, results: tuple[CheckResult, ...]) -> RoundRecord:
         """Everything the round came to, and the decision that follows from it."""
         scope, unknown, probe = self._freezing.scope, self._unknown(), self._probe.seen
@@ -302,6 +307,7 @@ class VerificationWorkflow:
             audit=audit,
             dispute=self._arguing.record,
             undrafted=undrafted,
+            rejected=self._round.rejection(self._freezing.frozen),
         )
         image = self._environment.image
         return RoundRecord(
@@ -315,7 +321,7 @@ class VerificationWorkflow:
             refused=refused,
             unknown=unknown,
             decision=decide(facts, Policy.of(self._order), Counters(inconclusive=self._round.inconclusive)),
-            notices=self._notices(results),
+            notices=self._notices(),
             head_sequence=self._trail.head.sequence if self._trail.head else 0,
             head_hash=self._trail.head.hash if self._trail.head else "",
             probe=probe,
@@ -325,7 +331,7 @@ class VerificationWorkflow:
             dispute=self._arguing.record,
         )
 
-    def _notices(self, results: tuple[CheckResult, ...]) -> tuple[str, ...]:
+    def _notices(self) -> tuple[str, ...]:
         changed = [change.path for change in self._freezing.scope.changed] if self._freezing.scope else []
         drafted = self._drafting.record.notice if self._drafting.record else ""
         return (
@@ -334,11 +340,8 @@ class VerificationWorkflow:
             + notices_on_disputes(self._order, self._arguing.record)
             + notices_of(
                 self._order,
-                self._round.order_file,
                 self._freezing.frozen,
-                results,
                 alone=not self._round.todo_workflow,
-                audited=not self._auditing.unconfigured,
                 scripted=self._passes.scripted,
             )
         )

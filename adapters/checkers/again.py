@@ -12,10 +12,11 @@ from typing import Any
 from adapters.checkers import api_response, http_response, pytest_check, python_call
 from adapters.checkers.cli_io import CaseResult, all_cases
 from adapters.checkers.commands import judge_output
+from adapters.checkers.exit_zero import by_exit_code
 from adapters.checkers.files import FileContainsChecker, FileExistsChecker
 from adapters.checkers.git_commits import GitCommitExistsChecker
 from adapters.checkers.remote import Answer
-from domain.checks import Item, Observation, Outcome, classify
+from domain.checks import Item, Observation, Outcome
 from domain.command_criteria import CliIo, CommandExitZero, CommandOutput, Pytest
 from domain.controls import ControlRuns, judge
 from domain.criteria import ApiResponse, FileContains, FileExists, GitCommitExists, HttpResponse
@@ -23,6 +24,7 @@ from domain.order import Resources
 from domain.ports import CheckContext, EvidenceStore, Finding, Served
 from domain.python_criteria import PythonCall
 from domain.suite import doctests
+from domain.suite.counted import beside
 
 Outcomes = tuple[Outcome, str]
 """An outcome and its code."""
@@ -83,12 +85,14 @@ class Again:
 
 
 def _with_its_control(criterion: CommandExitZero, observed: Observation, seen: dict[str, Any]) -> Outcomes:
-    verdict, stored, lost = classify(observed, criterion.timeout)[:2], seen.get("control"), seen.get("lost")
+    verdict = by_exit_code(observed, criterion.params.command, criterion.timeout)[:2]
+    stored, lost, base = seen.get("control"), seen.get("lost"), _observation(seen.get("on_base"))
     if verdict[0] is Outcome.PASSED and isinstance(lost, dict) and (without := doctests.verdict(lost)):
         return without[:2]
-    if verdict[0] is not Outcome.PASSED or not isinstance(stored, dict):
+    if verdict[0] is not Outcome.PASSED:
         return verdict
-    objection = judge(ControlRuns.model_validate(stored))[1]
+    objection = judge(ControlRuns.model_validate(stored))[1] if isinstance(stored, dict) else None
+    objection = objection or (beside(observed, base, criterion.timeout) if base else None)
     return objection[:2] if objection else verdict
 
 

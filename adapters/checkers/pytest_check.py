@@ -182,7 +182,9 @@ def _base_key(item: Item, context: CheckContext) -> str:
     what = criterion.params.model_dump(mode="json", include={"command", "cwd", "env"})
     where = [context.tree, context.image, list(context.build), context.resources.model_dump(mode="json")]
     return sha256_hex(
-        canonical_json(["pytest on the base", what, criterion.timeout, where, sha256_hex(RECORDER.encode())])
+        canonical_json(
+            ["pytest on the base, some test passes", what, criterion.timeout, where, sha256_hex(RECORDER.encode())]
+        )
     )
 
 

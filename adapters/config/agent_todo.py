@@ -128,6 +128,8 @@ def _planned(
                 order_index=one.written.order_index,
                 authored=made.authored,
                 floor=made.floor,
+                authority=made.authority,
+                beside=made.beside,
             )
         )
     named = {one.written.place: todo.order for one, todo in zip(own, planned, strict=True)}

@@ -9,18 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from adapters.config.claim_file import load_claim
-from adapters.config.defaults import NO_POLICY, ProjectPolicy
+from adapters.config.defaults import NO_POLICY, Policies, ProjectPolicy
 from adapters.config.explain import explain
 from adapters.config.order_file import load_order, parsed
 from adapters.config.order_secrets import held
 from adapters.config.problems import Place, shown_as
 from adapters.config.text_file import read_text_file
-from adapters.config.trees import FULL_COMMIT_ID
+from adapters.config.trees import FULL_COMMIT_ID, Written
 from adapters.config.yaml_document import Document
 from domain.claims.claim import Claim
 from domain.errors import Malformed, Problem
@@ -40,12 +41,16 @@ COMMAND_LINE = "command line"
 
 @dataclass(frozen=True)
 class LoadedClaim:
-    """A claim that can be run: its order with both trees absolute, and what the worker says it did."""
+    """A claim that can be run: its order with both trees absolute, and what the worker says it did.
+
+    `policy`: what is asked of its order.
+    """
 
     label: LabelledClaim
     order: Order
     order_file: str
     claim: Claim | None
+    policy: ProjectPolicy = NO_POLICY
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class LoadedDataset:
     claims: tuple[LoadedClaim, ...]
 
 
-def load_dataset(path: Path, policy: ProjectPolicy = NO_POLICY) -> LoadedDataset:
+def load_dataset(path: Path, policy: ProjectPolicy | Policies = NO_POLICY) -> LoadedDataset:
     """The data set in `path`, its paths relative to its folder. Raises `Malformed`, problems sorted by file and line.
 
     `policy` is what the project asks of every order.
@@ -95,7 +100,7 @@ def _twice(said: Dataset, document: Document) -> Iterator[Problem]:
 class _Reading:
     """Loads what claims name, and keeps what is wrong with it."""
 
-    def __init__(self, document: Document, folder: Path, defaults: Shared, policy: ProjectPolicy) -> None:
+    def __init__(self, document: Document, folder: Path, defaults: Shared, policy: ProjectPolicy | Policies) -> None:
         self._document = document
         self._folder = folder
         self._defaults = defaults
@@ -120,11 +125,17 @@ class _Reading:
             return None
         stratum = self._said(one, "stratum") or UNSORTED
         label = LabelledClaim(id=one.id, stratum=stratum, valid=one.valid, order=name, trigger=one.trigger or "")
-        return LoadedClaim(label, order, str(file.resolve()), claim)
+        policy = self._policy.last if isinstance(self._policy, Policies) else self._policy
+        return LoadedClaim(label, order, str(file.resolve()), claim, policy)
 
     def _order(self, number: int, one: Labelled, file: Path) -> Order | None:
         workspace, base = self._said(one, "workspace"), self._said(one, "base")
         if base is not None and not FULL_COMMIT_ID.fullmatch(base):
+            written = Written(base, self._folder, partial(self._wrong, number, one, "base"))
+            if written.directory() is None:
+                what = f"{quoted(base)} is no directory, and as a revision it is a name that can move"
+                written.refuse(what, "expected a directory, or a full commit id")
+                return None
             base = str(self._folder / base)
         try:
             tree = self._folder / workspace if workspace is not None else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -13,6 +14,7 @@ from domain.base import sha256_hex
 from domain.criteria import files_of
 from domain.errors import Problem
 from domain.order import Order
+from domain.pins import digests_of
 
 
 class _Digesting:
@@ -34,6 +36,18 @@ def problems_beside(order: Order, folder: Path, document: Source) -> list[Proble
         except NotUsable as error:
             problems.append(document.problem(place, error.what, error.expected))
     return problems
+
+
+def digests_beside(names: Iterable[str], folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file of `names`, files or folders beside an order in `folder`, by its path in there.
+
+    What is not there, or cannot be used, is left out: `problems_beside` refuses it.
+    """
+    beside = Beside(folder, _Digesting())
+    for name in names:
+        with suppress(NotUsable):
+            beside.read(name, may_be_folder=True)
+    return digests_of(beside.entries)
 
 
 def _refuse_the_worker_s(path: Path, workspace: Path) -> None:

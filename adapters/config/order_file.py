@@ -11,7 +11,8 @@ from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
-from adapters.config.defaults import NO_POLICY, ProjectPolicy
+from adapters.config.base_rule import RuleResolver, refuse_rule
+from adapters.config.defaults import NO_POLICY, Policies, ProjectPolicy
 from adapters.config.explain import explain
 from adapters.config.files_beside import problems_beside
 from adapters.config.layers import Layered, layer_of
@@ -19,7 +20,7 @@ from adapters.config.order_secrets import secrets_in
 from adapters.config.order_trees import OrderTrees
 from adapters.config.policy_floor import problems_below, protecting
 from adapters.config.problems import Source, shown_as
-from adapters.config.text_file import read_text_file
+from adapters.config.text_file import bytes_of, text_in
 from adapters.config.yaml_document import Document, parse
 from domain.base import canonical_json, sha256_hex
 from domain.errors import Malformed, Problem
@@ -30,27 +31,35 @@ MAX_ORDER_BYTES = 1024 * 1024
 
 _TREES = ("workspace", "base")
 _LINKS = ("depends_on", "subtasks")
+_WANTED = "an order in YAML or JSON"
 
 
-def load_order(
+def load_order(  # noqa: PLR0913 - what is read, what stands for parts of it, and what the project asks
     path: Path,
     *,
     workspace: Path | None = None,
     base: str | None = None,
     folder: Path | None = None,
-    policy: ProjectPolicy = NO_POLICY,
+    policy: ProjectPolicy | Policies = NO_POLICY,
     of_session: bool = False,
+    by_rule: RuleResolver = refuse_rule,
+    content: bytes | None = None,
 ) -> Order:
     """The order in `path`, its trees and the files beside it looked at. Raises `Malformed`, problems sorted by line.
 
-    `workspace` and `base` (a directory, or a full commit id of the workspace's repository) stand for the file's own
+    `workspace` and `base` (a directory, or what names a commit of the workspace's repository) stand for the file's own
     and are relative to the current directory; the file's are relative to its folder. `folder` is where the files beside
-    it are, if not in the folder of the file itself, links followed. `policy` is what the project asks of it.
-    `of_session`: it was stored for a todo of a session, and may depend on others.
+    it are, if not in the folder of the file itself, links followed. `policy` is what the project asks of it,
+    or knows what is asked of an order in that place with that workspace. `of_session`: it was stored for a todo of a
+    session, and may depend on others; then its place is `folder`. `by_rule` resolves a base that is a rule, and may
+    raise `Refused`. `content`: what the file had when it was read before, None to read it now.
     """
-    document = parsed(_text_of(path), shown_as(path), "an order")
+    document = parsed(_text_of(path, content), shown_as(path), "an order")
+    if isinstance(policy, Policies):
+        place = path if folder is None and not of_session else folder and folder / path.name
+        policy = policy.of(place, [workspace or path.parent / _workspace_in(document)])
     order, problems, source = _validated(document, policy, of_session=of_session)
-    trees = OrderTrees(path.parent, source)
+    trees = OrderTrees(path.parent, source, by_rule=by_rule)
     partly = order or only_trees(source)
     found = trees.with_trees(partly, workspace, base) if partly is not None else None
     if found is not None and order is not None:
@@ -75,8 +84,33 @@ def order_in(text: str, path: Path, policy: ProjectPolicy = NO_POLICY) -> Order:
     return _finished(order, path, source)
 
 
-def _text_of(path: Path) -> str:
-    return read_text_file(path, shown_as(path), "an order in YAML or JSON")
+def _workspace_in(document: Document) -> str:
+    """The workspace as an order has it that may be malformed."""
+    data = document.data
+    said = data.get("workspace") if isinstance(data, dict) else None
+    return said if isinstance(said, str) and "\0" not in said else str(Order.model_fields["workspace"].default)
+
+
+def bytes_of_order(path: Path) -> bytes:
+    """What the file at `path` has now, for `load_order`. Raises `Malformed` for what is no file."""
+    return bytes_of(path, shown_as(path), _WANTED)
+
+
+def own_workspace(content: bytes, path: Path) -> Path | None:
+    """The workspace that `content` itself names, links followed; None where it names none, or is no order."""
+    try:
+        data = parsed(_text_of(path, content), shown_as(path), "an order").data
+    except Malformed:
+        return None
+    named = data.get("workspace") if isinstance(data, dict) else None
+    try:
+        return (path.parent / named).resolve() if isinstance(named, str) else None
+    except (OSError, ValueError, RuntimeError):
+        return None
+
+
+def _text_of(path: Path, content: bytes | None = None) -> str:
+    return text_in(bytes_of_order(path) if content is None else content, shown_as(path), _WANTED)
 
 
 def parsed(text: str, shown: str, content: str, factor: int = 1) -> Document:

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from adapters.config.base_rule import RuleResolver, refuse_rule
 from adapters.config.problems import Place, Source
 from adapters.config.trees import (
     Refuse,
     Written,
     find_base_argument,
+    find_base_by_rule,
     find_base_directory,
     find_base_revision,
     find_workspace,
     shared,
 )
 from domain.errors import Problem
-from domain.order import BaseRevision, Order
+from domain.order import BaseRevision, BaseRule, Order
 
 _BASES = "a directory, {repository, revision}, or --base"
 
@@ -26,10 +28,13 @@ _BASES = "a directory, {repository, revision}, or --base"
 class OrderTrees:
     """The paths of the order that `source` has, relative to `folder`, and what is wrong with them.
 
-    `of_session`: the command line cannot name others.
+    `of_session`: the command line cannot name others. `by_rule` resolves a base that is a rule.
     """
 
-    def __init__(self, folder: Path, source: Source, *, of_session: bool = False) -> None:
+    def __init__(
+        self, folder: Path, source: Source, *, of_session: bool = False, by_rule: RuleResolver = refuse_rule
+    ) -> None:
+        self._by_rule = by_rule
         self._bases = "a directory, or {repository, revision}" if of_session else _BASES
         self.problems: list[Problem] = []
         self._folder = folder
@@ -73,6 +78,9 @@ class OrderTrees:
             case BaseRevision(repository=repository, revision=revision):
                 written = self._written(repository, ("base", "repository"))
                 return find_base_revision(written, revision, self._refuser(("base", "revision")))
+            case BaseRule(repository=repository) as rule:
+                written, refuse = self._written(repository, ("base", "repository")), self._refuser(("base", "rule"))
+                return find_base_by_rule(written, rule, workspace, refuse, self._by_rule)
             case directory:
                 return find_base_directory(self._written(directory, ("base",)), workspace)
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, TypeAdapter, ValidationError
 
+from adapters.checkers import GITHUB_URL
 from adapters.config.agents_table import from_root, wrong_with
 from adapters.config.explain import explain
 from adapters.config.problems import Place, shown_as
@@ -54,6 +55,8 @@ def _folder(text: str) -> str:
 
 def _service(text: str) -> str:
     """What a URL must be under; it is compared, so nothing in it may have two readings."""
+    if text == GITHUB_URL:
+        return text
     from adapters.checkers.remote import is_plain, parsed  # noqa: PLC0415 - httpx: slow to load, and few name a service
 
     url = parsed(text)
@@ -79,6 +82,15 @@ def _metrics_address(text: str) -> str:
 
 Text = Annotated[str, Field(min_length=1)]
 MetricsAddress = Annotated[str, Field(description="IP:PORT, such as 127.0.0.1:9464"), AfterValidator(_metrics_address)]
+HumanActs = Literal["any", "signed"]
+MarkPattern = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9_*]*[A-Za-z0-9][A-Za-z0-9_*]*$",
+        max_length=200,
+        description="a variable's name such as MY_AGENT_*",
+    ),
+]
 LogFormat = Literal["auto", "json", "console"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 ServiceUrl = Annotated[Url, AfterValidator(_service)]
@@ -172,6 +184,21 @@ class SignersTable(Part):
     acts: dict[str, PersonRole] = {}
 
 
+class PolicyTable(Part):
+    """How people may act.
+
+    `human_acts`: `signed` takes no act of a person that has no signature. `agent_marks`: names of further variables
+    that mark an agent's process (`domain.actors`), in which `*` is any text.
+    """
+
+    human_acts: HumanActs | None = None
+    agent_marks: list[MarkPattern] | None = None
+
+
+SIGNED_ACTS = PolicyFloor(signatures="required")
+"""What `human_acts = "signed"` asks of every order."""
+
+
 class ThresholdsTable(Part):
     """Numbers of every order that says none: of its verification, and of its safeguards (timeouts in seconds)."""
 
@@ -206,7 +233,15 @@ class ProjectFile(Part):
     notifications: Notifications = Notifications()
     secrets: SecretsTable = SecretsTable()
     signers: SignersTable = SignersTable()
+    policy: PolicyTable = PolicyTable()
     policy_floor: PolicyFloor = PolicyFloor()
+
+    @property
+    def floor(self) -> PolicyFloor:
+        """What no order goes below: where only signed acts of people are taken, every order asks for signatures."""
+        if self.policy.human_acts != "signed":
+            return self.policy_floor
+        return self.policy_floor.model_copy(update={"signatures": SIGNED_ACTS.signatures})
 
     def as_settings(self, root: Path) -> dict[str, Any]:
         """What the file says, by the names of `Settings`; paths are made absolute from `root`."""
@@ -218,6 +253,8 @@ class ProjectFile(Part):
             "evidence_dir": root / self.evidence.dir if self.evidence.dir else None,
             "evidence_url": self.evidence.url,
             "signers_file": root / self.signers.file if self.signers.file else None,
+            "human_acts": self.policy.human_acts,
+            "agent_marks": self.policy.agent_marks,
             "api_allow": self.network.allow,
             "github_url": self.network.github_url,
             "secrets": self.secrets.names,
@@ -238,7 +275,11 @@ def read_project_file(path: Path) -> ProjectFile:
 def read_project(path: Path) -> tuple[ProjectFile, Document]:
     """The file at `path`, and what is written in it with the lines. Raises `Malformed`, as `read_project_file` does."""
     shown = shown_as(path)
-    text = read_text_file(path, shown, "TOML")
+    return project_in(read_text_file(path, shown, "TOML"), shown)
+
+
+def project_in(text: str, shown: str) -> tuple[ProjectFile, Document]:
+    """What `text` says, which stands in the file that is called `shown`. Raises `Malformed`."""
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from adapters.config.defaults import ProjectPolicy, load_policy
+from adapters.config.configuration import Configured
+from adapters.config.defaults import Policies, ProjectPolicy
 from adapters.config.explain import explain
+from adapters.config.in_force import authority_of
 from adapters.config.layers import Fields, Layer, Layered, layer_of
 from adapters.config.order_file import only_trees, parsed, validated
 from adapters.config.order_secrets import held
@@ -21,14 +23,15 @@ from adapters.config.order_trees import OrderTrees
 from adapters.config.policy_floor import problem_of_session, problems_below, protecting
 from adapters.config.problems import shown_as
 from adapters.config.session_todos import Context, Joining, plan_todos, refuse
-from adapters.config.settings import Settings, refuse_authority_within
-from adapters.config.text_file import read_text_file
+from adapters.config.settings import Settings
+from adapters.config.text_file import bytes_of, text_in
+from adapters.config.worker_written import refuse_authority_within
 from adapters.config.yaml_document import Document
 from domain.base import sha256_hex
 from domain.errors import Malformed, Problem
 from domain.life import PlannedTodo
 from domain.order import Order
-from domain.planning import OWN_FIELDS, SessionFile, SessionPlan
+from domain.planning import OWN_FIELDS, SessionFile, SessionPlan, under
 
 TIMES_AN_ORDER = 32
 """How many times as large as an order's file that of a session may be."""
@@ -40,12 +43,21 @@ NO_CONTENT = "A todo that was created later"
 
 @dataclass(frozen=True)
 class LoadedSession:
-    """A session as its file describes it. `plan.blob` and `planning.todos_blob(todos)` are what is stored of it."""
+    """A session as its file describes it. `plan.blob` and `planning.todos_blob(todos)` are what is stored of it.
+
+    `files`: the configuration that is in force for it.
+    """
 
     id: str
     file: Path
     plan: SessionPlan
     todos: tuple[PlannedTodo, ...]
+    files: tuple[Configured, ...] = ()
+
+    @property
+    def orders(self) -> tuple[Order, ...]:
+        """Those of its todos, then its defaults, where later todos begin with any."""
+        return (*(one.order for one in self.todos), *((self.plan.defaults,) if self.plan.defaults else ()))
 
     @property
     def session_timeout(self) -> float:
@@ -53,20 +65,42 @@ class LoadedSession:
         return self.plan.session_timeout
 
 
-def describes_session(path: Path) -> bool:
-    """Whether the file is a session's rather than an order's, going by its fields. Raises `Malformed`."""
+def bytes_of_session(path: Path) -> bytes:
+    """What the file at `path` has now, for `load_session`. Raises `Malformed` for what is no file."""
+    return bytes_of(path, shown_as(path), "an order or a session in YAML or JSON", MAX_SESSION_BYTES)
+
+
+def describes_session(path: Path, content: bytes | None = None) -> bool:
+    """Whether the file is a session's rather than an order's, going by its fields. Raises `Malformed`.
+
+    `content` as in `load_session`.
+    """
     shown = shown_as(path)
-    text = read_text_file(path, shown, "an order or a session in YAML or JSON", MAX_SESSION_BYTES)
+    content = bytes_of_session(path) if content is None else content
+    text = text_in(content, shown, "an order or a session in YAML or JSON", MAX_SESSION_BYTES)
     data = parsed(text, shown, "an order or a session", TIMES_AN_ORDER).data
     return isinstance(data, dict) and not data.keys().isdisjoint({"todos", "defaults", "session_timeout"})
 
 
-def load_session(path: Path, settings: Settings) -> LoadedSession:
-    """The session in `path`, with what the project of `settings` asks of every order. Raises `Malformed`."""
+def load_session(path: Path, settings: Settings, content: bytes | None = None) -> LoadedSession:
+    """The session in `path`, with what the project of `settings` asks of every order. Raises `Malformed`.
+
+    `content`: what the file had when it was read before, None to read it now.
+    """
     shown = shown_as(path)
-    text = read_text_file(path, shown, "a session in YAML or JSON", MAX_SESSION_BYTES)
-    document = parsed(text, shown, "a session", TIMES_AN_ORDER)
-    policy = load_policy(settings)
+    content = bytes_of_session(path) if content is None else content
+    text = text_in(content, shown, "a session in YAML or JSON", MAX_SESSION_BYTES)
+    policies = Policies(settings)
+    first = policies.of(path)
+    loaded = _loaded(path, parsed(text, shown, "a session", TIMES_AN_ORDER), first, settings)
+    policy = policies.of(path, sorted(_workspaces(loaded)))
+    if policy.files == first.files:
+        return loaded
+    return _loaded(path, parsed(text, shown, "a session", TIMES_AN_ORDER), policy, settings)
+
+
+def _loaded(path: Path, document: Document, policy: ProjectPolicy, settings: Settings) -> LoadedSession:
+    """The session that `document` describes, which was read from `path`."""
     try:
         said = SessionFile.model_validate_json(json.dumps(document.data))
     except ValidationError as error:
@@ -85,9 +119,19 @@ def load_session(path: Path, settings: Settings) -> LoadedSession:
     problems += [*document.problems, *of_defaults, *of_todos, *held(document.data, document, "a session")]
     if policy.layers:
         problems += held(Layered(policy.layers).data, Layered(policy.layers), "an order")
-    refuse(problems + _authority({one.order.workspace for one in todos}, settings))
-    plan = SessionPlan(session_timeout=timeout, defaults=template, order_file=str(file), floor=policy.floor)
-    return LoadedSession(said.id or f"session-{sha256_hex(os.fsencode(file))[:10]}", file, plan, tuple(todos))
+    refuse(problems + _authority({one.order.workspace for one in todos}, settings, policy))
+    authority = authority_of(settings, policy.files)
+    plan = SessionPlan(
+        session_timeout=timeout, defaults=template, order_file=str(file), floor=policy.floor, authority=authority
+    )
+    name = said.id or f"session-{sha256_hex(os.fsencode(file))[:10]}"
+    return LoadedSession(name, file, plan, under(authority, todos), policy.files)
+
+
+def _workspaces(loaded: LoadedSession) -> set[Path]:
+    """Those of its todos, and of those that join later."""
+    orders = [*(todo.order for todo in loaded.todos), *([loaded.plan.defaults] if loaded.plan.defaults else [])]
+    return {Path(order.workspace) for order in orders}
 
 
 def _timeout(said: SessionFile, policy: ProjectPolicy, document: Document) -> tuple[float, list[Problem]]:
@@ -127,11 +171,11 @@ def _template(said: SessionFile, context: Context) -> tuple[Order | None, list[P
     return placed, [*problems, *trees.problems]
 
 
-def _authority(workspaces: set[str], settings: Settings) -> list[Problem]:
+def _authority(workspaces: set[str], settings: Settings, policy: ProjectPolicy) -> list[Problem]:
     problems: list[Problem] = []
     for workspace in sorted(workspaces):
         try:
-            refuse_authority_within(settings, Path(workspace))
+            refuse_authority_within(settings, Path(workspace), policy.files)
         except Malformed as error:
             problems += error.problems
     return problems

@@ -177,7 +177,7 @@ class _Reader:
                 return None
             absolute = {"workspace": found.workspace, "base": found.model_dump(mode="json")["base"]}
             self.problems += held(absolute, source, "a todo")
-            self._trees[key] = (found.workspace, found.base)
+            self._trees[key] = (found.workspace, found.resolved_base)
         workspace, base = self._trees[key]
         return order.model_copy(update={"workspace": workspace, "base": base})
 

@@ -10,27 +10,27 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import platformdirs
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, JsonValue, SecretStr, ValidationError
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, PrivateAttr, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from adapters.checkers import GITHUB_URL
 from adapters.config.agents_table import from_root
+from adapters.config.configuration import Configured, Reader, project_root
 from adapters.config.explain import expects, field_slot
 from adapters.config.problems import given
 from adapters.config.project_file import (
-    PROJECT_FILE,
     Count,
     DatabaseUrl,
     EvidenceUrl,
     Grace,
+    HumanActs,
     LogFormat,
     LogLevel,
+    MarkPattern,
     MetricsAddress,
     Parallelism,
     ServiceUrl,
     Text,
-    read_project,
-    read_project_file,
 )
 from adapters.masking.strength import why_unfit
 from domain.addresses import Notifications
@@ -39,40 +39,16 @@ from domain.base import sha256_hex
 from domain.errors import Malformed, Problem
 from domain.fields import Seconds, VariableName, quoted, wrong
 from domain.roles.agents import Agents, ModelId
-from domain.roles.models import EXPECTED, chosen, is_model, key_variables, script_of
+from domain.roles.models import EXPECTED, is_model, key_variables
 
 PREFIX = "COUNTERSIGN_"
 ENVIRONMENT = "environment"
 """Stands for a file's name in the problems of variables."""
 
-AUTHORITY = (
-    "temporal_address",
-    "temporal_namespace",
-    "payload_key_file",
-    "database_url",
-    "evidence_dir",
-    "evidence_url",
-    "docker_host",
-    "base_image",
-    "api_allow",
-    "github_url",
-    "secrets",
-)
-"""Settings that choose who decides, and on what; and what is kept from being read."""
+CONFIGURATION = f"{PREFIX}CONFIGURATION"
+"""Names the files that settings are taken from, with colons between them: how a command's host gets the same."""
 
-AUTHORITY_TABLES = (
-    ("verification_defaults",),
-    ("thresholds",),
-    ("override_policy",),
-    ("agents",),
-    ("notifications",),
-    ("signers",),
-    ("policy_floor", "checks"),
-)
-"""What of the project file stands in every order, or says who people are and who hears of it.
-
-The rest of the floor only asks for more, whoever wrote it.
-"""
+Files = tuple[Configured, ...]
 
 MIN_PARALLELISM = 4
 MIB = 1024 * 1024
@@ -117,6 +93,12 @@ Variables = Annotated[
     BeforeValidator(_separated),
     Field(description="names of variables such as API_KEY, as a JSON list or with commas between them"),
 ]
+MarkPatterns = Annotated[
+    tuple[MarkPattern, ...],
+    NoDecode,
+    BeforeValidator(_separated),
+    Field(description="names of variables such as MY_AGENT_*, as a JSON list or with commas between them"),
+]
 Token = Annotated[SecretStr, AfterValidator(_token), Field(description="a token as GitHub shows it")]
 DeploymentName = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$", description="a name of letters, digits, - and _, 100 at most")
@@ -131,9 +113,8 @@ NotificationsTable = Annotated[Notifications, NoDecode, Field(description="[noti
 Folder = Annotated[Path, Field(description="a path"), AfterValidator(_absolute)]
 
 
-def _state_dir(settings: dict[str, Any]) -> Path:
+def default_state_dir(root: Path) -> Path:
     """A folder of the user's own for each project, named so that a person finds it."""
-    root: Path = settings["project"]
     name = re.sub(r"[^A-Za-z0-9._-]", "-", root.name) or "root"
     return platformdirs.user_state_path("countersign") / f"{name}-{sha256_hex(os.fsencode(root))[:8]}"
 
@@ -161,7 +142,7 @@ class Settings(BaseSettings):
     )
 
     project: Folder
-    state_dir: Folder = Field(default_factory=_state_dir)
+    state_dir: Folder = Field(default_factory=lambda settings: default_state_dir(settings["project"]))
     temporal_address: Text | None = Field(
         default=None, validation_alias=AliasChoices("COUNTERSIGN_TEMPORAL_ADDRESS", "TEMPORAL_ADDRESS")
     )
@@ -178,6 +159,8 @@ class Settings(BaseSettings):
     evidence_dir: Folder = Field(default_factory=lambda settings: settings["state_dir"] / "evidence")
     evidence_url: EvidenceUrl | None = None
     signers_file: Folder | None = None
+    human_acts: HumanActs = "any"
+    agent_marks: MarkPatterns = ()
     docker_host: Text | None = Field(
         default=None, validation_alias=AliasChoices("COUNTERSIGN_DOCKER_HOST", "DOCKER_HOST")
     )
@@ -202,6 +185,24 @@ class Settings(BaseSettings):
     metrics_address: MetricsAddress | None = None
     otel: bool = False
 
+    _files: Files = PrivateAttr(())
+    _above: Files = PrivateAttr(())
+
+    def read_from(self, files: Files, above: Files) -> Settings:
+        """The same, which knows that it was taken from `files`, and that the policy of those `above` is in force."""
+        self._files, self._above = files, above
+        return self
+
+    @property
+    def files(self) -> Files:
+        """The files that they were taken from, the outermost first."""
+        return self._files
+
+    @property
+    def above(self) -> Files:
+        """Files above the current directory of which only the policy is in force, and who may sign."""
+        return self._above
+
     @property
     def remote(self) -> bool:
         """Whether somebody's own Temporal server is used, by address or by profile, and not the embedded one."""
@@ -223,25 +224,27 @@ class Settings(BaseSettings):
 def load_settings(start: Path | None = None) -> Settings:
     """The settings of the project around `start` (default: the current directory). Raises `Malformed`.
 
-    The project is `COUNTERSIGN_PROJECT`, else the nearest folder from `start` up with a `countersign.toml` or a `.git`.
+    The project is `COUNTERSIGN_PROJECT`, else the outermost folder from `start` up with a `countersign.toml`, else with
+    a `.git`. Of several files the innermost says what it sets; secrets are those of all.
     """
-    root = _project_root(start or Path.cwd())
+    named = _named_root()
+    root = named or project_root(start or Path.cwd())
     misspelt = _misspelt_variables()
     if misspelt:
         raise Malformed(misspelt)
-    file = root / PROJECT_FILE
-    configured = read_project_file(file).as_settings(root) if file.exists() else {}
+    files, above = _configured(start, root, named=named is not None)
+    configured = _merged(files)
     try:
-        settings = Settings(**{**configured, "project": root})
+        settings = Settings(**{**configured, "project": root}).read_from(files, above)
     except ValidationError as error:
         raise Malformed(_explain(error)) from error
-    settings = _with_its_model(settings)
+    settings = _with_its_model(_strictest(settings))
     unfit = [
         _problem(name, what, "expected one that can be masked, or its name not among the secrets")
         for name in dict.fromkeys(
             (
                 *settings.secrets,
-                *(_variables("github_token") if settings.github_token else ()),
+                *(variables_of_field("github_token") if settings.github_token else ()),
                 *key_variables(settings.agents),
                 *notification_variables(settings.notifications),
             )
@@ -253,88 +256,72 @@ def load_settings(start: Path | None = None) -> Settings:
     return settings
 
 
+def _merged(files: Files) -> dict[str, Any]:
+    """What the files set, by the names of `Settings`: an inner one's setting stands for an outer one's."""
+    merged: dict[str, Any] = {}
+    for one in files:
+        said = one.said.as_settings(one.folder)
+        if "secrets" in said:
+            said["secrets"] = [*dict.fromkeys((*merged.get("secrets", ()), *said["secrets"]))]
+        merged |= said
+    return merged
+
+
+def _strictest(settings: Settings) -> Settings:
+    """The settings with what all the files ask of people: a variable may ask for more, and takes nothing of it back."""
+    policies = [one.said.policy for one in (*settings.files, *settings.above)]
+    patterns = [*(pattern for policy in policies for pattern in policy.agent_marks or ()), *settings.agent_marks]
+    signed = "signed" in (settings.human_acts, *(policy.human_acts for policy in policies))
+    found = {"human_acts": "signed" if signed else "any", "agent_marks": tuple(dict.fromkeys(patterns))}
+    return settings.model_copy(update=found)
+
+
 def _with_its_model(settings: Settings) -> Settings:
     """The settings with the variable's model in the table. Raises `Malformed` for one that means nothing."""
     if settings.model is None:
         return settings
     if not is_model(settings.agents, settings.model):
         what = f"{quoted(settings.model)} is no model"
-        raise Malformed([_problem(_variables("model")[0], what, f"expected {EXPECTED}")])
+        raise Malformed([_problem(variables_of_field("model")[0], what, f"expected {EXPECTED}")])
     agents = settings.agents.model_copy(update={"model": settings.model})
     return settings.model_copy(update={"agents": from_root(agents, settings.project)})
 
 
-def refuse_authority_within(settings: Settings, workspace: Path) -> None:
-    """Refuse a project file that the worker of `workspace` could have written, where it says who decides or on what.
-
-    A server, an engine or a database of the worker's own would give any verdict (DESIGN 1.4), and so would the
-    file of a scripted auditor, or one of people who may sign. Raises `Malformed`.
-    """
-    written_by_it = [
-        _problem("agents", f"{quoted(model)} is a file that the worker can write", "expected one outside the workspace")
-        for model in chosen(settings.agents)
-        if (script := script_of(model)) and _is_within(Path(script), workspace)
-    ]
-    if settings.signers_file is not None and _is_within(settings.signers_file, workspace):
-        what = f"{quoted(str(settings.signers_file))} is a file that the worker can write"
-        written_by_it.append(_problem("signers.file", what, "expected one outside the workspace"))
-    if written_by_it:
-        raise Malformed(written_by_it)
-    file = settings.project / PROJECT_FILE
-    if not settings.project.is_relative_to(workspace) or not file.exists():
-        return
-    written, document = read_project(file)
-    said = written.as_settings(settings.project)
-    problems = [
-        Problem(
-            file=PROJECT_FILE,
-            line=1,
-            field=name,
-            what="is set in a file that the worker can write",
-            expected=f"expected it in {PREFIX}{name.upper()}, or the file outside the workspace",
-        )
-        for name in AUTHORITY
-        if name in said
-    ]
-    problems += [
-        document.problem(
-            place, "is set in a file that the worker can write", "expected the file outside the workspace"
-        ).model_copy(update={"file": PROJECT_FILE})
-        for place in AUTHORITY_TABLES
-        if _has(document.data, place)
-    ]
-    if problems:
-        raise Malformed(problems)
-
-
-def _is_within(file: Path, workspace: Path) -> bool:
-    """Whether its worker can write the file, or a link on the way to it."""
-    return any(place.is_relative_to(workspace) for place in (Path(os.path.normpath(file)), _absolute(file)))
-
-
-def _has(data: JsonValue, place: tuple[str, ...]) -> bool:
-    """Whether there is something at `place`."""
-    for name in place:
-        data = data.get(name) if isinstance(data, dict) else None
-    return bool(data)
-
-
-def _project_root(start: Path) -> Path:
+def _named_root() -> Path | None:
+    """The folder that the environment names as the project's. Raises `Malformed`."""
     named = os.environ.get(f"{PREFIX}PROJECT")
-    if named:
-        root = Path(named).absolute()
-        if not root.is_dir():
-            raise Malformed(
-                [_problem(f"{PREFIX}PROJECT", f"{quoted(named)} is no directory", "expected a project's folder")]
-            )
-        return root.resolve()
-    start = start.resolve()
-    marks = (PROJECT_FILE, ".git")
-    found = (folder for folder in (start, *start.parents) if any((folder / mark).exists() for mark in marks))
-    return next(found, start)
+    if not named:
+        return None
+    root = Path(named).absolute()
+    if not root.is_dir():
+        raise Malformed(
+            [_problem(f"{PREFIX}PROJECT", f"{quoted(named)} is no directory", "expected a project's folder")]
+        )
+    return root.resolve()
 
 
-def _variables(field: str) -> list[str]:
+def _stood_in() -> tuple[Path, ...]:
+    """The current directory, by the name that the shell has for it, too."""
+    here, shell = Path.cwd(), Path(os.environ.get("PWD", ""))
+    return (here, shell) if shell.is_absolute() and shell.is_dir() and shell.samefile(here) else (here,)
+
+
+def _configured(start: Path | None, root: Path, *, named: bool) -> tuple[Files, Files]:
+    """The files that settings are taken from, the outermost first, and those whose policy alone is in force."""
+    reader = Reader()
+    passed = os.environ.get(CONFIGURATION)
+    if passed:
+        plain = tuple(one for path in passed.split(os.pathsep) if (one := reader.at(Path(path).parent)) is not None)
+    elif named:
+        plain = tuple(one for one in (reader.at(root),) if one is not None)
+    else:
+        plain = reader.above((start or Path.cwd()).resolve())
+    stood = (start,) if start else _stood_in()
+    everything = reader.above(*stood, root)
+    return plain, tuple(one for one in everything if one not in plain)
+
+
+def variables_of_field(field: str) -> list[str]:
     """The variables that set a field, the strongest first."""
     alias = Settings.model_fields[field].validation_alias
     return [str(name) for name in alias.choices] if isinstance(alias, AliasChoices) else [f"{PREFIX}{field.upper()}"]
@@ -342,7 +329,7 @@ def _variables(field: str) -> list[str]:
 
 def _misspelt_variables() -> list[Problem]:
     """Variables that are nearly ours. Others with our prefix may be meant for another version or a worker."""
-    known = {name for field in Settings.model_fields for name in _variables(field)}
+    known = {name for field in Settings.model_fields for name in variables_of_field(field)}
     # Without the prefix, which makes any two of them look alike.
     tails = [name.removeprefix(PREFIX) for name in known if name.startswith(PREFIX)]
     problems = []
@@ -355,13 +342,15 @@ def _misspelt_variables() -> list[Problem]:
 
 def _explain(error: ValidationError) -> list[Problem]:
     """Problems of variables: what the file says has been validated before, more strictly."""
-    fields = {name: field for field in Settings.model_fields for name in (field, *_variables(field))}
+    fields = {name: field for field in Settings.model_fields for name in (field, *variables_of_field(field))}
     problems = []
     for details in error.errors(include_url=False):
         field = fields[str(details["loc"][0])]
         if details["type"] == "default_factory_not_called":
             continue
-        variable = next((name for name in _variables(field) if os.environ.get(name)), _variables(field)[0])
+        variable = next(
+            (name for name in variables_of_field(field) if os.environ.get(name)), variables_of_field(field)[0]
+        )
         context = details.get("ctx", {})
         if details["type"] == "order":
             problems.append(_problem(variable, context["what"], f"expected {context['expected']}"))

@@ -15,6 +15,11 @@ def read_text_file(path: Path, shown: str, content: str, most: int = MAX_BYTES) 
 
     `shown` is the path as the user gave it, `most` what the file may have, in bytes. Raises `Malformed`.
     """
+    return text_in(bytes_of(path, shown, content, most), shown, content, most)
+
+
+def bytes_of(path: Path, shown: str, content: str, most: int = MAX_BYTES) -> bytes:
+    """The first `most` + 1 bytes of `path`. Otherwise as `read_text_file`."""
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -22,14 +27,13 @@ def read_text_file(path: Path, shown: str, content: str, most: int = MAX_BYTES) 
         if not stat.S_ISREG(status.st_mode):
             raise refusal(shown, "is no regular file", f"a file with {content}")
         with path.open("rb") as file:
-            source = file.read(most + 1)
+            return file.read(most + 1)
     except FileNotFoundError as error:
         raise refusal(shown, "does not exist", f"a file with {content}") from error
     except OSError as error:
         raise refusal(shown, f"cannot be read: {error.strerror}", f"a file with {content}") from error
     except ValueError as error:
         raise refusal(shown, "has a NUL character in its name", f"a file with {content}") from error
-    return text_in(source, shown, content, most)
 
 
 def text_in(source: bytes, shown: str, content: str, most: int = MAX_BYTES) -> str:

@@ -8,15 +8,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from adapters.config.defaults import ProjectPolicy
-from adapters.config.layers import Layer, layer_of
-from adapters.config.order_file import parsed
+from adapters.config.layers import Fields, Layer, Layered, layer_of
+from adapters.config.order_file import parsed, validated
 from adapters.config.order_secrets import held
-from adapters.config.session_todos import Context, Joining, plan_todos, refuse
+from adapters.config.problems import shown_as
+from adapters.config.session_todos import Context, Joining, flattened, plan_todos, refuse
+from adapters.config.text_file import text_in
 from adapters.config.yaml_document import Document
+from domain.errors import Problem
 from domain.life import PlannedTodo
+from domain.order import Order
 from domain.planning import OWN_FIELDS, Template
 from domain.policy_floor import NO_FLOOR
 
+_WANTED = "a todo, or fields of one, in YAML or JSON"
+_LEAST: Fields = {"content": "a part of a todo"}
 _NEVER_TAKEN = {*OWN_FIELDS, "content"}
 _OF_THE_PARENT_ALONE = {"acceptance_criteria", "worker"}
 
@@ -39,6 +45,27 @@ def plan_for_person(
     todos, problems = plan_todos(context, {(): document.data}, joining)
     refuse([*document.problems, *problems, *held(document.data, document, "a todo")])
     return tuple(todos)
+
+
+def parts_in(content: bytes, path: Path) -> tuple[Order, ...]:
+    """The todos that a file describes in part, subtasks included, each as an order of what it says. Raises `Malformed`.
+
+    What they leave out is the session's or the todo's, which only they know.
+    """
+    shown = shown_as(path)
+    document = parsed(text_in(content, shown, _WANTED), shown, _WANTED)
+    refuse(document.problems)
+    problems: list[Problem] = []
+    written = list(flattened(document, {(): document.data}, 0, problems))
+    refuse(problems)
+    found = []
+    for one in written:
+        source = layer_of(document, {**_LEAST, **one.data}, one.place)
+        order, wrong = validated(Layered([source]))
+        problems += wrong
+        found += [order] if order is not None else []
+    refuse(problems)
+    return tuple(found)
 
 
 def _layer(template: Template) -> Layer:

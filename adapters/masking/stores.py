@@ -5,16 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pydantic import JsonValue
 
 from adapters.masking.masker import Masker
 from domain.checks import Item
-from domain.events import RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
-from domain.ports import EVERYTHING, Bulk, CheckContext, Checker, EvidenceStore, Finding, Signatures, Trail
+from domain.events import EVERYTHING, RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
 from domain.read_model import TABLES, Difference, State, Table
 from domain.signatures import SignatureCheck, Signed, Signers
+
+if TYPE_CHECKING:
+    from domain.ports import Bulk, CheckContext, Checker, EvidenceStore, Finding, Signatures, Trail
+
+    class Closable(Trail, Protocol):
+        """A trail that holds connections."""
+
+        def close(self) -> None:
+            """Close them."""
+            ...
+
 
 PROSE = ("before", "after", "payload")
 """What of an event may have any text in it; the rest are ids, which an order with a secret in them never gets."""
@@ -62,14 +72,6 @@ class MaskedEvidence:
     def place_of(self, session: str, todo: str, attempt: int) -> str:
         """Where people find the attempt's folder."""
         return self._store.place_of(session, todo, attempt)
-
-
-class Closable(Trail, Protocol):
-    """A trail that holds connections."""
-
-    def close(self) -> None:
-        """Close them."""
-        ...
 
 
 class MaskedTrail:
@@ -143,7 +145,7 @@ class MaskedChecker:
         finding = await self._checker.check(item, context)
         before = finding.model_dump(mode="json")
         after = self._masker.value(before)
-        return finding if after == before else Finding.model_validate(after, strict=False)
+        return finding if after == before else type(finding).model_validate(after, strict=False)
 
 
 class MaskedSignatures:

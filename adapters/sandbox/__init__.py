@@ -1,6 +1,4 @@
-"""Runs commands in containers on a Docker engine: the `Sandbox` port. Source: DESIGN section 7, basic form."""
+"""Runs commands in containers on a Docker engine: the `Sandbox` port. Source: DESIGN section 7, basic form.
 
-from adapters.sandbox.limits import ProbeResult
-from adapters.sandbox.sandbox import DockerSandbox
-
-__all__ = ["DockerSandbox", "ProbeResult"]
+Nothing is imported here: who only looks for an image (`present`) does without the engine's library, slow to load.
+"""

@@ -18,21 +18,16 @@ from docker.utils import parse_repository_tag
 
 from adapters.sandbox.archive import tar_end, tar_member
 from adapters.sandbox.engine import FREE_SPACE, Engine, explanation, inspect_image
-from domain.base import canonical_json, sha256_hex
+from adapters.sandbox.present import FOLDER_NAME, LOCAL_BASE, bases_of, files_of, tag_of
 from domain.errors import Cause, Unavailable
 from domain.messages import Image
 from domain.ports import Progress
-
-LOCAL_BASE = "countersign-base:bookworm"
-"""What images are built on where no registry answers; `sandbox_images/debian-base` makes it."""
 
 HOST_CERTIFICATES = "host-ca.crt"
 """A file in every build's context: the host's certificates, or nothing. Only a stage that is left behind copies it."""
 
 _USUAL_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
-_FOLDER_NAME = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
-_BUILT = re.compile(rf"countersign/({_FOLDER_NAME.pattern}):[0-9a-f]{{12}}")
-_BASE = re.compile(r"^ARG\s+BASE(?:=(\S+))?\s*$", re.MULTILINE)
+_BUILT = re.compile(rf"countersign/({FOLDER_NAME.pattern}):[0-9a-f]{{12}}")
 _MAKING_A_BASE_SECONDS = 1800
 _SHOWN_LINES = 5
 
@@ -50,7 +45,7 @@ class Images:
         """Find, build or pull. Raises `Unavailable` (image_missing, engine_unavailable, disk_full)."""
         folder = self._folders / image
         with self._lock, self._engine.speaking(f"prepare the image {image}") as api:
-            if _FOLDER_NAME.fullmatch(image) and (folder / "Dockerfile").is_file():
+            if FOLDER_NAME.fullmatch(image) and (folder / "Dockerfile").is_file():
                 return self._from_folder(api, folder, progress)
             return Image(reference=image, id=_local(api, image) or _pull(api, image, progress))
 
@@ -81,9 +76,9 @@ class Images:
 
     def _base_of(self, folder: Path, reference: str) -> str:
         """What the folder is to be built on for that name: it says what is in the image."""
-        bases = self._bases(folder) if (folder / "Dockerfile").is_file() else []
+        bases = bases_of(folder, self._base_image) if (folder / "Dockerfile").is_file() else []
         for base in bases:
-            if _tag(folder, base) == reference:
+            if tag_of(folder, base) == reference:
                 return base
         raise Unavailable(
             Cause.IMAGE_MISSING,
@@ -93,22 +88,13 @@ class Images:
         )
 
     def _from_folder(self, api: docker.APIClient, folder: Path, progress: Progress) -> Image:
-        bases = self._bases(folder)
+        bases = bases_of(folder, self._base_image)
         for base in bases:
-            built = _local(api, _tag(folder, base))
+            built = _local(api, tag_of(folder, base))
             if built:
-                return Image(reference=_tag(folder, base), id=built)
+                return Image(reference=tag_of(folder, base), id=built)
         base = self._first_base(api, bases, progress)
-        return Image(reference=_tag(folder, base), id=_build(api, folder, base, progress))
-
-    def _bases(self, folder: Path) -> list[str]:
-        """What the folder may be built on, best first; nothing ("") when its Dockerfile takes no base."""
-        takes = _BASE.search((folder / "Dockerfile").read_text())
-        if takes is None:
-            return [""]
-        if self._base_image is not None:
-            return [self._base_image]
-        return [takes[1], LOCAL_BASE] if takes[1] else [LOCAL_BASE]
+        return Image(reference=tag_of(folder, base), id=_build(api, folder, base, progress))
 
     def _first_base(self, api: docker.APIClient, bases: list[str], progress: Progress) -> str:
         for base in bases:
@@ -146,20 +132,10 @@ class Images:
             raise _failed(f"the base image {LOCAL_BASE} is not here and could not be made: {said}") from error
 
 
-def _tag(folder: Path, base: str) -> str:
-    """The name that says what is in the image: the folder's files and the base that they are built on."""
-    files = [[path, sha256_hex(data)] for path, data in _files(folder)]
-    return f"countersign/{folder.name}:{sha256_hex(canonical_json([files, base]))[:12]}"
-
-
-def _files(folder: Path) -> list[tuple[str, bytes]]:
-    return sorted((p.relative_to(folder).as_posix(), p.read_bytes()) for p in folder.rglob("*") if p.is_file())
-
-
 def _build(api: docker.APIClient, folder: Path, base: str, progress: Progress) -> str:
-    members = [tar_member(path, data, 0o755) for path, data in _files(folder)]
+    members = [tar_member(path, data, 0o755) for path, data in files_of(folder)]
     members += [tar_member(HOST_CERTIFICATES, host_certificates()), tar_end()]
-    tag = _tag(folder, base)
+    tag = tag_of(folder, base)
     lines = api.build(
         fileobj=io.BytesIO(b"".join(members)),
         custom_context=True,

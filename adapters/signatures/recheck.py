@@ -1,7 +1,8 @@
 """Checks again, from a trail's rows alone, the signatures that stand in them; `ssh-keygen` does the cryptography.
 
 That a row is what was written is the chain's to prove (`adapters/trail`). Here it is seen that the row's person has
-signed it: by the signers that the session began with, for that act on that todo, in time, and no signature twice.
+signed it: by the signers that the session began with (of a standalone round, those in the row), for that act on that
+todo, in time, and no signature twice.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from domain.errors import Unavailable
 from domain.event_kinds import KINDS
 from domain.event_payloads import Act
 from domain.events import Action, TrailFault
+from domain.fix_summary import STANDALONE
 from domain.lifecycle import TRANSITIONS
 from domain.requests import Refusal
 from domain.signatures import SignatureCheck, SignatureRecord, Signed, Signers, Statement
@@ -79,7 +81,7 @@ class Recheck:
         except ValueError:
             self._fault(row, "its signature cannot be read")
             return
-        signers = self._signers.get(row["session"])
+        signers = record.signers if row["session"] == STANDALONE else self._signers.get(row["session"])
         if signers is None:
             self._fault(row, "it is signed, and nobody can sign in its session")
             return

@@ -18,10 +18,10 @@ import hashlib
 import os
 import posixpath
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from adapters.snapshot.found import Tree
 from adapters.snapshot.names import shown
@@ -29,8 +29,10 @@ from adapters.snapshot.opening import FOLDER, NotRead, open_folder, open_regular
 from adapters.snapshot.patterns import UNFINISHED
 from domain.errors import Cause, Unavailable, WorkspaceRefused
 from domain.fix_messages import Applied
-from domain.ports import Progress
 from domain.tree import Entry, Manifest, changes
+
+if TYPE_CHECKING:
+    from domain.ports import Progress
 
 NAMED = 3
 """So many paths are named of what keeps a repair out."""
@@ -49,17 +51,6 @@ class Repair(NamedTuple):
 
     head: Manifest
     fixed: Manifest
-
-
-class Digests:
-    """`domain.ports.Bulk` that stores nothing: for a tree that is only looked at."""
-
-    def add(self, chunks: Iterable[bytes]) -> str:
-        """The digest of one blob."""
-        hasher = hashlib.sha256()
-        for piece in chunks:
-            hasher.update(piece)
-        return hasher.hexdigest()
 
 
 def apply_repair(

@@ -9,13 +9,16 @@ import os
 import posixpath
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adapters.snapshot.directory import read_directory
 from adapters.snapshot.found import SnapshotLimits
-from adapters.snapshot.patterns import IgnoreRules, Include, Selection
+from adapters.snapshot.patterns import IgnoreRules, Named, Selection
 from domain.errors import WorkspaceRefused
-from domain.ports import Bulk
 from domain.tree import Entry
+
+if TYPE_CHECKING:
+    from domain.ports import Bulk
 
 MAX_FILES = 500
 MAX_BYTES = 5 * 2**20
@@ -31,20 +34,6 @@ class NotUsable(Exception):
         super().__init__(f"{what}, {expected}")
         self.what = what
         self.expected = expected
-
-
-class _Named(Include):
-    """One path and all below it, whatever characters it has."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(())
-        self._path = path
-
-    def holds(self, path: str) -> bool:
-        return path == self._path or path.startswith(f"{self._path}/")
-
-    def may_hold_below(self, folder: str) -> bool:
-        return self.holds(folder) or self._path.startswith(f"{folder}/")
 
 
 class Beside:
@@ -64,14 +53,14 @@ class Beside:
         """Take the file at `path`, relative to the folder, or all of a folder. Raises `NotUsable`."""
         place = posixpath.normpath(path)
         self._look(place, may_be_folder)
-        selection = Selection(_Named(place), IgnoreRules({}))
+        selection = Selection(Named(place), IgnoreRules({}))
         try:
             tree = read_directory(self._folder, selection, _LIMITS, self._bulk, lambda _: None)
         except WorkspaceRefused as error:
             raise self._too_much(error.reason) from error
         except OSError as error:
             raise NotUsable(f"cannot be read: {error.strerror}", "expected a file that this user may read") from error
-        wrong = [d for d in tree.dropped if not d.usual and _Named(place).holds(d.path)]
+        wrong = [d for d in tree.dropped if not d.usual and Named(place).holds(d.path)]
         if wrong:
             raise NotUsable(f"{wrong[0].path} cannot be used: {wrong[0].reason}", "expected regular files")
         link = next((entry.path for entry in tree.entries if entry.kind == "link"), None)

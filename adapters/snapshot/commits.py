@@ -6,27 +6,27 @@ can be forged under the base; everything else that is odd ends in a note and nev
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from adapters.snapshot.names import shown
-from adapters.snapshot.references import Unresolved, head_of
-from adapters.snapshot.repository import COMMIT, ObjectReader, find_repository
+from adapters.snapshot.references import References, Unresolved
+from adapters.snapshot.repository import COMMIT, ObjectReader, find_repository, parents_of
 from domain.base import Message
 from domain.errors import Unavailable
 from domain.order import BaseRevision
-from domain.ports import Progress
 from domain.tree import Commit
+
+if TYPE_CHECKING:
+    from domain.ports import Progress
 
 MAX_COMMITS = 10_000  # read in all, on both sides
 MAX_MESSAGE_BYTES = 64 * 1024
 MAX_KEPT_BYTES = 16 * 2**20  # of all messages
 MAX_OBJECT_BYTES = 2**20  # of a loose object
 _REPORT_EVERY = 500
-_PARENT = re.compile(rb"parent ([0-9a-f]{40})")
 
 
 class CommitLog(Message):
@@ -50,7 +50,7 @@ def read_commits(workspace: Path, base: str | BaseRevision, progress: Progress) 
     if root is None:
         return CommitLog(note=f"no folder from {workspace} upwards has a .git")
     try:
-        head = head_of(root)
+        head = References(root).head()
     except Unresolved as error:
         return CommitLog(note=f"the repository {root} has no HEAD that can be read: {error}")
     history = _History(progress)
@@ -167,12 +167,5 @@ class _History:
 
 
 def _parsed(data: bytes) -> _Found:
-    """Parents and message, as git reads them: parents are the lines right behind the tree's."""
-    header, _, message = data.partition(b"\n\n")
-    parents: list[str] = []
-    for line in header.split(b"\n")[1:]:
-        match = _PARENT.fullmatch(line)
-        if match is None:
-            break
-        parents.append(match[1].decode())
-    return _Found(tuple(parents), message[:MAX_MESSAGE_BYTES])
+    """Parents and message."""
+    return _Found(parents_of(data), data.partition(b"\n\n")[2][:MAX_MESSAGE_BYTES])

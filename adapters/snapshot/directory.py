@@ -13,15 +13,17 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from adapters.snapshot.found import SnapshotLimits, Tree
 from adapters.snapshot.names import join, link_problem, shown, unusable
 from adapters.snapshot.opening import FOLDER, PIECE, NotRead, open_folder, open_regular, read_pieces, why
 from adapters.snapshot.patterns import Selection
 from domain.errors import WorkspaceRefused
-from domain.ports import Bulk, Progress
 from domain.tree import BUILT_IN, Entry
+
+if TYPE_CHECKING:
+    from domain.ports import Bulk, Progress
 
 _IGNORE_FILE_BYTES = 2**20
 _REPORT_EVERY = 200  # files

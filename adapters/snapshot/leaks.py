@@ -7,12 +7,15 @@ is looked at and it costs nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from adapters.masking.masker import Masker
 from domain.errors import WorkspaceRefused
 from domain.messages import SHOWN, Leak
-from domain.ports import Bulk
 from domain.tree import Entry, Manifest
+
+if TYPE_CHECKING:
+    from domain.ports import Bulk
 
 
 class Leaks:

@@ -48,6 +48,22 @@ class Include:
         return any(all(a == b for a, b in zip(parts, start, strict=False)) for start in self._starts)
 
 
+class Named(Include):
+    """Some paths and all below them, whatever characters they have."""
+
+    def __init__(self, *paths: str) -> None:
+        super().__init__(())
+        self._paths = paths
+
+    def holds(self, path: str) -> bool:
+        """Whether `path` is one of them, or below one."""
+        return any(path == one or path.startswith(f"{one}/") for one in self._paths)
+
+    def may_hold_below(self, folder: str) -> bool:
+        """Whether one of them is `folder`, around it or in it."""
+        return self.holds(folder) or any(one.startswith(f"{folder}/") for one in self._paths)
+
+
 def _literal_start(pattern: str) -> list[str]:
     """The folders that every match of `pattern` is in; none for one that matches at any depth."""
     if "/" not in pattern.rstrip("/"):

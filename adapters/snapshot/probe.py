@@ -14,11 +14,12 @@ from pathspec import GitIgnoreSpec
 
 from adapters.snapshot.diff import changed_lines
 from adapters.snapshot.rules import rules_of
-from domain.messages import ProbeInput, ProbeTree, ProbeTrees
+from adapters.snapshot.unstored import Blobs
+from domain.messages import ProbeInput
 from domain.mutation.edits import edited
 from domain.mutation.mutants import MAX_SOURCE_BYTES, Mutant, mutants
 from domain.order import Scope
-from domain.ports import EvidenceStore
+from domain.probes import ProbeTree, ProbeTrees
 from domain.tree import Change, Entry, Manifest, changes
 
 MAX_TREES = 5
@@ -33,7 +34,7 @@ _DOCUMENTS = GitIgnoreSpec.from_lines(
 """What people read: no check is asked to notice that it is gone."""
 
 
-def probe_trees(request: ProbeInput, store: EvidenceStore) -> ProbeTrees:
+def probe_trees(request: ProbeInput, store: Blobs) -> ProbeTrees:
     """The trees that `request` asks for; none, and why, where there is nothing to undo or to mutate.
 
     Raises `Unavailable` (store_unavailable, disk_full).
@@ -52,7 +53,7 @@ def probe_trees(request: ProbeInput, store: EvidenceStore) -> ProbeTrees:
 class _Probe:
     """What a worker did, as far as it entered the trusted tree: its work, and its tests."""
 
-    def __init__(self, base: Manifest, tree: Manifest, store: EvidenceStore) -> None:
+    def __init__(self, base: Manifest, tree: Manifest, store: Blobs) -> None:
         self._base = base
         self._tree = tree
         self._store = store

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,10 +19,12 @@ from dulwich.objects import ObjectID
 
 from domain.errors import Cause, Unavailable
 
-COMMIT, TREE, BLOB = 1, 2, 3
-_TYPE_NAMES = {COMMIT: b"commit", TREE: b"tree", BLOB: b"blob", 4: b"tag"}
+COMMIT, TREE, BLOB, TAG = 1, 2, 3, 4
+_TYPE_NAMES = {COMMIT: b"commit", TREE: b"tree", BLOB: b"blob", TAG: b"tag"}
 _POINTER_BYTES = 8192
 _ALTERNATES = 5  # folders of objects; git's own limit on their depth
+_ID = re.compile(r"[0-9a-f]{40}")
+_PARENT = re.compile(rb"parent ([0-9a-f]{40})")
 
 
 def find_repository(start: Path) -> Path | None:
@@ -41,6 +44,17 @@ def commit_exists(repository: Path, revision: str) -> bool:
         return False
     finally:
         objects.close()
+
+
+def parents_of(commit: bytes) -> tuple[str, ...]:
+    """The parents of a commit object, as git reads them: the lines right behind the tree's."""
+    parents: list[str] = []
+    for line in commit.partition(b"\n\n")[0].split(b"\n")[1:]:
+        match = _PARENT.fullmatch(line)
+        if match is None:
+            break
+        parents.append(match[1].decode())
+    return tuple(parents)
 
 
 class ObjectReader:
@@ -76,6 +90,18 @@ class ObjectReader:
             raise self._unreadable(f"{name} is a {_TYPE_NAMES[found].decode()}, not a {_TYPE_NAMES[kind].decode()}")
         return found, data
 
+    def beginning_with(self, prefix: str, most: int) -> list[str]:
+        """The names of up to `most` objects that begin with `prefix`, hexadecimal digits, at least 2."""
+        found: set[str] = set()
+        try:
+            for folder in self._folders:
+                found.update(name for name in _listed(folder, prefix) if _ID.fullmatch(name))
+                if len(found) > most:
+                    break
+        except Exception as error:  # a damaged index raises anything, as a damaged pack does
+            raise self._unreadable(f"its objects cannot be listed: {error!r}") from error
+        return sorted(found)[:most]
+
     def _refuse_odd(self, path: Path) -> None:
         """A pipe in an object's place would be waited on for ever."""
         with suppress(FileNotFoundError, NotADirectoryError):
@@ -88,6 +114,19 @@ class ObjectReader:
             f"The base cannot be read from the repository {self._repository}: {what}",
             "Check it with `git fsck`, fetch what is missing, or name another base.",
         )
+
+
+def _listed(folder: Path, prefix: str) -> Iterator[str]:
+    """The names in one folder of objects that begin with `prefix`: loose ones, and those in packs."""
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder / prefix[:2]) as entries:
+        yield from (name for entry in entries if (name := prefix[:2] + entry.name).startswith(prefix))
+    store = DiskObjectStore(folder)
+    try:
+        whole_bytes = bytes.fromhex(prefix[: len(prefix) // 2 * 2])
+        for pack in store.packs:
+            yield from (name for raw in pack.index.iter_prefix(whole_bytes) if (name := raw.hex()).startswith(prefix))
+    finally:
+        store.close()
 
 
 def _objects_folder(repository: Path) -> Path:

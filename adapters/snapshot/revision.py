@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dulwich.objects import parse_tree
 
 from adapters.snapshot.found import SnapshotLimits, Tree
 from adapters.snapshot.names import join, link_problem, shown, unusable
-from adapters.snapshot.patterns import SUBMODULE, Include
+from adapters.snapshot.patterns import SUBMODULE, Include, Named
 from adapters.snapshot.repository import BLOB, COMMIT, TREE, ObjectReader
+from domain.base import sha256_hex
 from domain.errors import Cause, Unavailable
 from domain.order import BaseRevision
-from domain.ports import Bulk, Progress
 from domain.tree import Entry
+
+if TYPE_CHECKING:
+    from domain.ports import Bulk, Progress
 
 _REPORT_EVERY = 200  # files
 
@@ -26,6 +31,27 @@ def read_revision(base: BaseRevision, include: Include, limits: SnapshotLimits, 
         return _Reading(objects, include, limits, bulk, progress).run(base.revision)
     finally:
         objects.close()
+
+
+def files_in(base: BaseRevision, paths: Iterable[str]) -> dict[str, bytes]:
+    """The files of the commit `base` that are at or below `paths`, by path. Raises `Unavailable` (base_unreadable)."""
+    kept = _Kept()
+    tree = read_revision(base, Named(*paths), SnapshotLimits(), kept, lambda _: None)
+    return {entry.path: kept.blobs[entry.digest] for entry in tree.entries if entry.kind == "file"}
+
+
+class _Kept:
+    """A `domain.ports.Bulk` in memory."""
+
+    def __init__(self) -> None:
+        self.blobs: dict[str, bytes] = {}
+
+    def add(self, chunks: Iterable[bytes]) -> str:
+        """Keep one file's content."""
+        data = b"".join(chunks)
+        digest = sha256_hex(data)
+        self.blobs[digest] = data
+        return digest
 
 
 class _Reading:

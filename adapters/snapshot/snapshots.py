@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adapters.masking.masker import Masker
-from adapters.snapshot.applying import Digests, Repair, apply_repair
+from adapters.snapshot.applying import Repair, apply_repair
 from adapters.snapshot.beside import Beside, NotUsable
 from adapters.snapshot.build_rules import build_rules
 from adapters.snapshot.commits import read_commits
@@ -28,6 +29,7 @@ from adapters.snapshot.probe import probe_trees
 from adapters.snapshot.revision import read_revision
 from adapters.snapshot.rules import rules_of
 from adapters.snapshot.trusted import DROPPED, trusted
+from adapters.snapshot.unstored import Blobs, Digests, Unstored
 from domain.errors import Cause, Unavailable, WorkspaceRefused
 from domain.fix_messages import Applied, ApplyInput
 from domain.messages import (
@@ -37,21 +39,22 @@ from domain.messages import (
     FrozenBase,
     Leak,
     ProbeInput,
-    ProbeTrees,
     ScopeInput,
     ScopeResult,
 )
 from domain.order import BaseRevision
-from domain.ports import Bulk, EvidenceStore, Progress
+from domain.pins import differing, digests_of
+from domain.probes import ProbeTrees
 from domain.tree import BUILT_IN, Dropped, Manifest, changes
+
+if TYPE_CHECKING:
+    from domain.ports import Bulk, Progress
 
 
 class FileSnapshots:
     """`domain.ports.Snapshots` over directories and git's objects."""
 
-    def __init__(
-        self, store: EvidenceStore, limits: SnapshotLimits | None = None, masker: Masker | None = None
-    ) -> None:
+    def __init__(self, store: Blobs, limits: SnapshotLimits | None = None, masker: Masker | None = None) -> None:
         self._store = store
         self._limits = limits or SnapshotLimits()
         self._masker = masker or Masker()
@@ -64,7 +67,7 @@ class FileSnapshots:
         leaks = Leaks(self._masker)
         tree = self._read_base(request.base, Include(request.include), leaks, progress)
         base = Manifest.of(tree.entries)
-        beside = self._read_beside(request.order_folder, request.order_files, leaks)
+        beside = self._read_beside(request.order_folder, request.order_files, leaks, request.beside)
         rest = Rest(
             manifest=self._keep(base),
             include=request.include,
@@ -106,6 +109,10 @@ class FileSnapshots:
             secrets_in_base=secrets,
             order_files=self._keep(beside) if beside.entries else "",
         )
+
+    def look(self, request: FreezeInput, progress: Progress) -> Frozen:
+        """What `freeze` would answer now, by the same digests; nothing is stored. Raises as `freeze` does."""
+        return FileSnapshots(Unstored(self._store), self._limits, self._masker).freeze(request, progress)
 
     def assess(self, request: ScopeInput) -> ScopeResult:
         """The trusted tree and what became of each change.
@@ -211,11 +218,12 @@ class FileSnapshots:
     ) -> tuple[Manifest, tuple[Leak, ...]]:
         """The files beside the order that are asked for, and the secrets in them and in the base."""
         if rest is None:
-            read = self._read_beside(request.order_folder, request.order_files, leaks)
+            read = self._read_beside(request.order_folder, request.order_files, leaks, request.beside)
             return read, _in_base(leaks, base, read)
         frozen = Manifest.decode(self._store.get(rest.order_files)) if rest.order_files else Manifest()
         asked = below(frozen, request.order_files)
-        read = self._read_beside(request.order_folder, rest.unfrozen(request.order_files, frozen), leaks)
+        # What a human's edit has named since the base was frozen was not there to be pinned.
+        read = self._read_beside(request.order_folder, rest.unfrozen(request.order_files, frozen), leaks, {})
         new = Manifest.of(entry for entry in read.entries if entry.path not in asked.by_path)
         secrets = (*rest.secrets, *leaks.in_base(_named_beside(new)))[:SHOWN]
         return Manifest.of((*asked.entries, *new.entries)), secrets
@@ -234,7 +242,8 @@ class FileSnapshots:
         except OSError as error:
             raise _unreadable(Cause.BASE_UNREADABLE, "base", Path(base), error) from error
 
-    def _read_beside(self, folder: str, files: Sequence[str], leaks: Leaks) -> Manifest:
+    def _read_beside(self, folder: str, files: Sequence[str], leaks: Leaks, pinned: Mapping[str, str]) -> Manifest:
+        """The files beside the order; `pinned` as in `FreezeInput.beside`."""
         if not files:
             return Manifest()
         if not folder:
@@ -254,7 +263,14 @@ class FileSnapshots:
                         f"{path} beside the order, in {folder}: {error.what}",
                         f"{error.expected[:1].upper()}{error.expected[1:]}.",
                     ) from error
-        return Manifest.of(beside.entries)
+        read = Manifest.of(beside.entries)
+        if pinned and (path := next(iter(differing(pinned, digests_of(read.entries))), "")):
+            raise Unavailable(
+                Cause.ORDER_FILES_UNUSABLE,
+                f"{path} beside the order, in {folder}, is not what was pinned when the round was asked for",
+                "Put it back, or have a person trust it: countersign trust ORDER; then verify again.",
+            )
+        return read
 
     def _read_head(
         self, workspace: Path, selection: Selection, base: Manifest, leaks: Leaks, progress: Progress

@@ -1,6 +1,7 @@
 """Finds the tree to trust: the commit where a branch left the default one, or a copy of a tree without a repository.
 
-References, tags and objects are read with dulwich; no git process is run, no hook and no filter.
+References and commits are read from their files alone; no git process is run, no hook and no filter, and what a worker
+may write beside the objects (grafts, replaced commits, commit graphs) changes nothing.
 """
 
 from __future__ import annotations
@@ -13,35 +14,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dulwich.errors import NotGitRepository
-from dulwich.graph import find_merge_base
-from dulwich.object_store import tree_lookup_path
-from dulwich.objects import Commit, ObjectID, Tree
-from dulwich.refs import Ref
-from dulwich.repo import Repo, UnsupportedExtension, UnsupportedVersion
-
+from adapters.snapshot.ancestry import Ancestry
 from adapters.snapshot.directory import read_directory
 from adapters.snapshot.found import SnapshotLimits
+from adapters.snapshot.naming import holds_folder, small_objects
 from adapters.snapshot.patterns import IgnoreRules, Include, Selection
-from adapters.snapshot.repository import find_repository
+from adapters.snapshot.references import References, Unresolved
+from adapters.snapshot.repository import ObjectReader, find_repository
 from adapters.snapshot.revision import read_revision
 from adapters.survey.files import Files, LocalBulk
 from domain.errors import Cause, Unavailable
 from domain.order import BaseRevision
 
 _NAMES = ("main", "master", "trunk", "develop")
+_REMOTE_HEAD = "refs/remotes/origin/HEAD"
+_REMOTE_NAMES = tuple(f"refs/remotes/origin/{name}" for name in _NAMES)
 _VERSION = re.compile(r"(?:[A-Za-z_-]*[/-])?[vV]?(\d+(?:\.\d+){1,3})")
-_DAMAGE = (KeyError, ValueError, OSError, NotGitRepository, UnsupportedVersion, UnsupportedExtension, AssertionError)
 
 
 @dataclass(frozen=True)
 class Trusted:
-    """The tree to trust. `revision` is empty without a repository; `because` says how it was chosen."""
+    """The tree to trust. `revision` is empty without a repository; `because` says how it was chosen.
+
+    `branch` is the remote's default one, such as `origin/main`, where the repository knows it.
+    """
 
     root: Path
     revision: str = ""
     version: str = ""
     because: str = ""
+    branch: str = ""
 
 
 def find_base(directory: Path) -> Trusted:
@@ -50,59 +52,58 @@ def find_base(directory: Path) -> Trusted:
     if root is None:
         return Trusted(directory, because="there is no git repository")
     try:
-        with Repo(str(root)) as repository:
-            return _in_repository(repository, root, directory)
-    except _DAMAGE as error:
+        references = References(root)
+        head = references.get("HEAD")
+        if head is None:
+            return Trusted(root, because="the repository has no commit yet")
+        objects = small_objects(root)
+        try:
+            return _in_repository(references, objects, head, root, directory)
+        finally:
+            objects.close()
+    except (Unresolved, OSError, ValueError) as error:
         raise Unavailable(
             Cause.BASE_UNREADABLE,
-            f"the repository {root} cannot be read: {error!r}",
+            f"the repository {root} cannot be read: {error}",
             "check it with `git fsck`; or unpack what you trust elsewhere and name that as base",
         ) from error
 
 
-def _in_repository(repository: Repo, root: Path, directory: Path) -> Trusted:
-    try:
-        head = repository.head()
-    except KeyError:
-        return Trusted(root, because="the repository has no commit yet")
-    name, tip = _default_branch(repository)
-    found = find_merge_base(repository, [head, tip]) if tip else []
-    revision = found[0] if found else head
-    if not _holds(repository, revision, directory.relative_to(root).as_posix()):
+def _in_repository(references: References, objects: ObjectReader, head: str, root: Path, directory: Path) -> Trusted:
+    name, tip = _default_branch(references)
+    found = Ancestry([objects]).merge_base(head, tip) if tip else None
+    revision = found or head
+    if not holds_folder(objects, revision, directory.relative_to(root).as_posix()):
         return Trusted(directory, because=f"the repository {root} does not have this folder")
     because = f"where HEAD left {name}" if found and revision != head else "HEAD"
-    return Trusted(root, revision.decode(), _newest_version(repository), because)
+    return Trusted(root, revision, _newest_version(references), because, _default_of_remote(references))
 
 
-def _default_branch(repository: Repo) -> tuple[str, ObjectID | None]:
+def _default_branch(references: References) -> tuple[str, str | None]:
     """The branch that work is merged into, by name, and its tip."""
-    candidates = [Ref(b"refs/remotes/origin/HEAD")]
-    for folder in ("refs/heads", "refs/remotes/origin"):
-        candidates += [Ref(f"{folder}/{name}".encode()) for name in _NAMES]
-    for reference in candidates:
-        with suppress(KeyError):
-            tip = repository.refs[reference]
-            return reference.decode().removeprefix("refs/").removeprefix("heads/").removeprefix("remotes/"), tip
+    candidates = [_REMOTE_HEAD, *(f"refs/heads/{name}" for name in _NAMES), *_REMOTE_NAMES]
+    for whole in candidates:
+        tip = references.get(whole)
+        if tip is not None:
+            return _short(whole), tip
     return "", None
 
 
-def _holds(repository: Repo, revision: ObjectID, folder: str) -> bool:
-    """Whether the commit has that folder: an unpacked archive in somebody's home repository is no part of it."""
-    commit = repository[revision]
-    if not isinstance(commit, Commit) or folder == ".":
-        return isinstance(commit, Commit)
-    try:
-        _, name = tree_lookup_path(repository.__getitem__, commit.tree, folder.encode())
-    except (KeyError, NotADirectoryError):
-        return False
-    return isinstance(repository[name], Tree)
+def _default_of_remote(references: References) -> str:
+    """That branch as the remote has it, such as `origin/main`; nothing where none is known."""
+    known = (references.target(whole) for whole in (_REMOTE_HEAD, *_REMOTE_NAMES) if references.get(whole) is not None)
+    return next((_short(whole) for whole in known if whole.startswith("refs/remotes/")), "")
 
 
-def _newest_version(repository: Repo) -> str:
+def _short(whole: str) -> str:
+    return whole.removeprefix("refs/").removeprefix("heads/").removeprefix("remotes/")
+
+
+def _newest_version(references: References) -> str:
     """The highest version among the tags, or nothing: a build without .git has to be told one."""
     found = []
-    for name in repository.refs.as_dict(Ref(b"refs/tags")):
-        match = _VERSION.fullmatch(name.decode(errors="replace"))
+    for name in references.below("refs/tags"):
+        match = _VERSION.fullmatch(name.removeprefix("refs/tags/"))
         if match:
             found.append(match[1])
     return max(found, key=lambda text: [int(part) for part in text.split(".")], default="")

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from adapters.survey.plan import Plan, PlannedCheck
+from domain.fields import ref_of_rule
 
 CONTENT = "Describe here what the agent was asked to do"
 ROLES = ("  # adversarial: auto  # always, never: with models, what stays in doubt is argued before a judge",)
@@ -22,12 +23,16 @@ _HARMLESS = re.compile(r"[^\x20-\x7e\xa1-\ud7ff\uf900-\ufffd]")
 
 @dataclass(frozen=True)
 class Paths:
-    """The trees as the order names them. Without a `revision`, `base` is a directory."""
+    """The trees as the order names them. Without a `revision`, `base` is a directory.
+
+    `branch`: the remote's default one, with which a rule could be written.
+    """
 
     workspace: str
     base: str
     revision: str = ""
     because: str = ""
+    branch: str = ""
 
 
 def order_id(folder: str) -> str:
@@ -95,6 +100,18 @@ def _base(paths: Paths) -> list[str]:
         "base:",
         f"  repository: {scalar(paths.base)}",
         f'  revision: "{paths.revision}"',
+        *_rule(paths.branch),
+    ]
+
+
+def _rule(branch: str) -> list[str]:
+    """What could stand in the place of the revision, unless the branch has a name that no rule can have."""
+    rule = f"merge-base with {branch}"
+    if not branch or ref_of_rule(rule) is None:
+        return []
+    return [
+        "  # or, in an order that you trust, where the work left that branch, whatever it is at then (docs/bases.md):",
+        f"  # rule: {scalar(_one_line(rule))}",
     ]
 
 

@@ -24,8 +24,7 @@ from adapters.trail.failures import told, unreadable
 from adapters.trail.heads import Head, HeadsFile
 from adapters.trail.schema import EVENTS, HEADS, STORE
 from adapters.trail.sqlite import SqliteDatabase
-from domain.events import RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
-from domain.ports import EVERYTHING
+from domain.events import EVERYTHING, RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
 from domain.read_model import TABLES, Difference, State, Table, differences, fold
 
 BUSY_SECONDS: Final = 3.0

@@ -70,26 +70,32 @@ def _differences(
             yield f"{prefix}{name}", Changed(before=old, after=new)
 
 
-def told_signer(step: Step, check: SignatureCheck | None) -> Step:
-    """A refusal's row with whose signature it had, and by which key: also where that is not good for this."""
-    if check is None or not step.events:
+def told_sender(step: Step, request: Request, check: SignatureCheck | None) -> Step:
+    """Return a refusal's step whose row says what else is known of the sender.
+
+    That is whose signature it had, and by which key, also where that is not good for this; and an agent's marks.
+    """
+    known: dict[str, JsonValue] = {"marks": list(request.marks)}
+    if check is not None:
+        known |= {"signer": check.signer, "fingerprint": check.fingerprint}
+    told = {name: value for name, value in known.items() if value}
+    if not told or not step.events:
         return step
-    known = {"signer": check.signer, "fingerprint": check.fingerprint}
-    told: dict[str, JsonValue] = {name: value for name, value in known.items() if value}
     last = step.events[-1]
     return step.model_copy(update={"events": (*step.events[:-1], _with(last, told))})
 
 
 def _recorded(step: Step, permit: Permit, now: datetime) -> Step:
-    """With the signature in the person's own row, and its nonce used up."""
-    if permit.record is None:
+    """With how the person was established in their own row; with the signature, whose nonce is used up."""
+    if permit.established is None:
         return step
     place = next((at for at, event in enumerate(step.events) if event.actor == permit.actor), None)
     if place is None:  # nothing has happened, so that nothing is used up
         return step
-    signature: JsonValue = permit.record.model_dump(mode="json")
-    signed = _with(step.events[place], {"signature": signature})
-    events = (*step.events[:place], signed, *step.events[place + 1 :])
+    more: dict[str, JsonValue] = {"established": permit.established}
+    if permit.record is not None:
+        more["signature"] = permit.record.model_dump(mode="json", exclude_none=True)
+    events = (*step.events[:place], _with(step.events[place], more), *step.events[place + 1 :])
     return Step(todo=spent(step.todo, permit, now), events=events)
 
 

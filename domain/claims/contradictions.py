@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from domain.checks import NEVER_BEGAN, CheckResult, Item, Outcome, items_of
 from domain.claims.claim import Claim, CommandLog, Contradiction
-from domain.claims.runner_output import Tally, tally_of
 from domain.claims.same_command import same_command
 from domain.claims.statements import Statement, statement_in
 from domain.command_criteria import CommandParams, Printed
 from domain.order import Order
 from domain.scope import ScopeReport
 from domain.suite.commands import runs_tests
+from domain.suite.runner_output import Tally, tally_of
 
 NAMED = 20
 """Paths that are told by name."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from domain.checks import CheckResult, Outcome
+from domain.checks import NOTHING_TO_CHECK, CheckResult, Outcome
 from domain.life import FollowUp
-from domain.messages import ProbeSeen, ScopeResult
+from domain.messages import ScopeResult
 from domain.order import Order
+from domain.probes import ProbeSeen
 from domain.roles.opinion import Question
 from domain.roles.results import PassOutcome, PassResult
 from domain.verdict import Audit, AuditorOutcome
@@ -52,7 +53,10 @@ def unasked(
         return "no tree to look at"
     if scope.violations_total:
         return "the changes are out of scope"
-    required = [result.outcome for result in results if result.required]
+    gates = [result for result in results if result.required]
+    if any(result.code == NOTHING_TO_CHECK for result in gates) and not any(r.outcome is Outcome.FAILED for r in gates):
+        return "a required check has nothing to check: a person decides"
+    required = [result.outcome for result in gates]
     unknown = Outcome.COULD_NOT_RUN in required or (probe is not None and probe.unknown) or bool(undrafted)
     return "what could not run is tried again first" if unknown and Outcome.FAILED not in required else ""
 

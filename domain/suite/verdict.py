@@ -1,7 +1,8 @@
 """Judges a run of pytest by its tests, one by one, beside that of the base: pure, so that it can be done again.
 
-Codes: `tests_failed`, `tests_missing`, `tests_skipped`, `not_failing_on_base`, `no_tests`, `no_trusted_tests`,
-`exit_code`, `subverted`, `unconstrained`. What kept a command from running its tests is `classify`'s.
+Codes: `tests_failed`, `tests_missing`, `tests_skipped`, `not_failing_on_base`, `no_tests`, `nothing_passed`,
+`no_trusted_tests`, `exit_code`, `subverted`, `unconstrained`. What kept a command from running its tests is
+`classify`'s; what is so on the base, too, is `beside_the_base`'s.
 Source: DESIGN 8 "Structured checks", "Base and head".
 """
 
@@ -15,7 +16,7 @@ from domain.checks import Outcome
 from domain.scrutiny import Counts
 from domain.suite import doctests
 from domain.suite.functions import Function
-from domain.suite.runs import PUT_OFF, RED, Run, State, file_of, function_of, rooted, stands_for
+from domain.suite.runs import BY_SEVERITY, PUT_OFF, RED, Run, State, file_of, function_of, rooted, stands_for
 
 SHOWN = 5  # ids in a text
 REASON = 200  # characters of pytest's reason
@@ -86,7 +87,7 @@ class Judge:
             or self._missing()
             or self._skipped()
             or self._not_failing_on_base()
-            or self._untrusted()
+            or self._none_passed()
             or self._exit()
         )
         outcome, code, text = found or (Outcome.PASSED, "ok", self._summary())
@@ -165,7 +166,8 @@ class Judge:
         return self.named and not self._required(name)
 
     def _nothing(self) -> Verdict | None:
-        if self.head.tests or self.head.uncollected:
+        """Where the order names tests, those are missing: no base excuses that."""
+        if self.head.tests or self.head.uncollected or self.fail_to_pass or self.pass_to_pass:
             return None
         why = "".join(f"; {_told(self.head.left_out, [name])}" for name in list(self.head.left_out)[:1])
         return Outcome.FAILED, "no_tests", f"pytest collected no test{_of(self._expected())}{why}"
@@ -244,10 +246,27 @@ class Judge:
         text = f"named in fail_to_pass, but {_number(len(passed), 'test passes', 'tests pass')} on the base"
         return Outcome.FAILED, "not_failing_on_base", f"{text}: {_names(passed)}"
 
-    def _untrusted(self) -> Verdict | None:
-        if not self.facts.has_base or self._expected():
+    def _none_passed(self) -> Verdict | None:
+        """Whether no test passed but, perhaps, those that came with the work."""
+        passed = [name for name, ran in self.head.tests.items() if ran.state in ("passed", "xpassed")]
+        if not passed:
+            states = [ran.state for ran in self.head.tests.values()]
+            counted = ", ".join(f"{states.count(state)} {state}" for state in BY_SEVERITY if state in states)
+            return Outcome.FAILED, "nothing_passed", f"no test passed: {counted}"
+        if not self.facts.has_base or self.passed_expected() or any(map(self._is_named, passed)):
             return None
-        return Outcome.FAILED, "no_trusted_tests", "neither the base nor the order has a test that this command runs"
+        kinds = {ran.state for name, ran in self.before.items() if name not in self.exact}
+        if self._passed_inexact() and kinds - PUT_OFF:
+            return None
+        which = "neither the base nor the order has a test that passes here"
+        return (
+            Outcome.FAILED,
+            "no_trusted_tests",
+            f"{_number(len(passed), 'new test', 'new tests')} passed, but {which}",
+        )
+
+    def _is_named(self, name: str) -> bool:
+        return any(stands_for(wanted, name) for wanted in (*self.fail_to_pass, *(self.pass_to_pass or ())))
 
     def _exit(self) -> Verdict | None:
         code = self.facts.exit_code

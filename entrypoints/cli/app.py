@@ -14,6 +14,7 @@ from entrypoints.leaving import EXIT_UNSAID, leave
 
 COMMANDS = {
     "init": "Write an order for a repository: the image, what to install, the test command, the commit to trust.",
+    "trust": "Trust an order as it is now: its text, the files beside it that it names, its base and its workspace.",
     "doctor": "Look at everything that a verdict needs. Exit code 3 when something is missing.",
     "up": "Start this project's host, unless it runs: Temporal server, Web UI, worker.",
     "down": "End this project's host. Rounds that run are kept and go on at the next `up`.",

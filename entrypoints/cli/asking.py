@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-import os
 import re
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
+from domain.actors import ACTOR_VARIABLE
 from domain.errors import Malformed, Problem, Refused
 from domain.events import Actor, Role
 from domain.read_model import SessionView, TodoView
@@ -23,6 +23,7 @@ from domain.status import TodoStatus
 from entrypoints.cli import common
 from entrypoints.imports import without_collecting
 from entrypoints.names import LOCAL_SESSION
+from entrypoints.standalone import refuse_standalone
 
 if TYPE_CHECKING:
     from domain.ports import Trail
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ACTOR_VARIABLE = "COUNTERSIGN_ACTOR"
 ROLES: dict[str, Role] = {"worker": "worker", "human": "unattributed", "unattributed": "unattributed"}
 """Who may be spoken as: without a signature a human is unattributed (DESIGN 5). The other roles are Countersign's."""
 
@@ -74,11 +74,6 @@ def sender_of(said: str | None, role: Role) -> Sender:
     return Sender(actor, found["session"] or "")
 
 
-def acts_as_worker() -> bool:
-    """Whether this process has the environment of a worker. Raises `Malformed`."""
-    return sender_of(os.environ.get(ACTOR_VARIABLE), "unattributed").actor.role == "worker"
-
-
 def malformed(field: str, what: str, expected: str) -> Malformed:
     """Something wrong on the command line."""
     return Malformed([Problem(file="command line", line=1, field=field, what=what, expected=expected)])
@@ -94,14 +89,14 @@ def find_session(name: str, trail: Trail | None = None) -> SessionView:
 
 
 def find_todo(name: str, trail: Trail | None = None) -> TodoView:
-    """The todo of that name: SESSION/TODO, or TODO where one session has it, but for rounds that stand alone.
+    """The todo of that name: SESSION/TODO, or TODO where one session has it, else a standalone round of that id.
 
     Raises `Refused` (unknown_todo, exit code 5), `Malformed` for a name that several have, `Unavailable`.
     """
     session, slash, todo = name.rpartition("/")
     found = (trail or common.open_trail()).state(session if slash else None, todo).todos
     if not slash:
-        found = tuple(view for view in found if view.session != LOCAL_SESSION)
+        found = tuple(view for view in found if view.session != LOCAL_SESSION) or found
     if len(found) == 1:
         return found[0]
     if not found:
@@ -109,6 +104,15 @@ def find_todo(name: str, trail: Trail | None = None) -> TodoView:
         raise Refused("unknown_todo", f"there is no todo {name}", next_step)
     spelled = ", ".join(f"{view.session}/{view.todo}" for view in found)
     raise malformed("TODO", f"{name} is a todo of {len(found)} sessions", f"expected one of {spelled}")
+
+
+def find_managed(name: str, command: str, trail: Trail | None = None) -> TodoView:
+    """The todo of a session of that name, for what a standalone round does not take. Raises as `find_todo` does, and
+    `Refused` (stands_alone).
+    """
+    view = find_todo(name, trail)
+    refuse_standalone(view, command)
+    return view
 
 
 def run(ask: Callable[[Lives], Coroutine[Any, Any, T]], secrets: tuple[str, ...] = ()) -> T:
@@ -123,7 +127,7 @@ def run(ask: Callable[[Lives], Coroutine[Any, Any, T]], secrets: tuple[str, ...]
 
 def ask_todo(name: str, command: str, request: Request, *, as_json: bool) -> Answer:
     """Ask the todo, and say what it answers. Raises `Refused` with what it refuses."""
-    view = find_todo(name)
+    view = find_managed(name, command)
     answer = run(lambda lives: lives.ask_todo(view.session, view.todo, command, request))
     tell_todo(view.session, view.todo, answer, as_json=as_json)
     return answer
@@ -160,16 +164,14 @@ def refuse(answer: Answer) -> NoReturn:
     raise Refused(answer.refused.code, answer.refused.reason, answer.refused.next_step)
 
 
-EXIT_NEEDS_HUMAN = 4
-
 EXIT_AT: dict[TodoStatus, int] = {
     TodoStatus.VERIFIED: 0,
     TodoStatus.FAILED: 1,
     TodoStatus.IN_PROGRESS: 1,
     TodoStatus.PENDING: 1,
     TodoStatus.CANCELLED: 1,
-    TodoStatus.NEEDS_HUMAN: EXIT_NEEDS_HUMAN,
-    TodoStatus.BLOCKED: EXIT_NEEDS_HUMAN,
+    TodoStatus.NEEDS_HUMAN: common.EXIT_NEEDS_HUMAN,
+    TodoStatus.BLOCKED: common.EXIT_NEEDS_HUMAN,
 }
 """What a verdict that left a todo there ends with, as `verify` does; a claimed one has none yet."""
 

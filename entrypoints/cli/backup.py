@@ -10,7 +10,7 @@ import typer
 from adapters.backup.archive import About
 from domain.events import TrailCheck
 from entrypoints.backup import back_up
-from entrypoints.cli import common
+from entrypoints.cli import common, person
 from entrypoints.cli.log import EXIT_FAULTS, tell_check
 from entrypoints.restoring import restore as restore_state
 
@@ -54,6 +54,7 @@ def restore(
 
     Example: countersign restore /mnt/backups/project.tar.gz
     """
+    person.present(None, what="restore a backup")
     settings = common.settings()
     about = restore_state(settings, file)
     check = common.open_trail().verify()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from adapters.config.settings import Settings, load_settings
 from adapters.masking.known import masker_of
 from domain.errors import Malformed, Problem
-from domain.read_model import Table
 from entrypoints.cli.output import (
     EXIT_MALFORMED,
+    EXIT_NEEDS_HUMAN,
     EXIT_NOT_FOUND,
     EXIT_REFUSED,
     EXIT_UNAVAILABLE,
@@ -29,9 +29,11 @@ from entrypoints.state_dir import prepare_state_dir
 
 if TYPE_CHECKING:
     from domain.ports import EvidenceStore, Trail
+    from domain.read_model import Table
 
 __all__ = [
     "EXIT_MALFORMED",
+    "EXIT_NEEDS_HUMAN",
     "EXIT_NOT_FOUND",
     "EXIT_REFUSED",
     "EXIT_UNAVAILABLE",

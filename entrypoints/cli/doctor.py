@@ -23,8 +23,9 @@ from entrypoints.cli.doctor_models import models, web
 from entrypoints.cli.doctor_notifier import notifications
 from entrypoints.cli.finding import Finding
 from entrypoints.client import connect
-from entrypoints.host import IMAGES_DIR, build_sandbox
+from entrypoints.host import build_sandbox
 from entrypoints.host_files import Files
+from entrypoints.names import IMAGES_DIR
 from entrypoints.state_dir import prepare_state_dir
 from entrypoints.temporal_binary import server_binary
 
@@ -40,7 +41,7 @@ def doctor(
     Example: countersign doctor
     """
     findings = [_python(), _state_dir(), _database(), _evidence(), _temporal(), *_sandbox(), _images(), _workers()]
-    findings += [*_signers()]
+    findings += [*_configuration(), *_signers()]
     findings += [*models(common.settings()), *web(common.settings()), *notifications(common.settings(), send=notify)]
     if as_json:
         common.emit_json([asdict(finding) for finding in findings])
@@ -109,6 +110,13 @@ def _workers() -> Finding:
     """No precondition of a verdict: whoever wrote the work, it is judged the same."""
     why = build_workers(common.settings(), common.open_evidence()).why_not_confined()
     return Finding("worker commands", True, f"not confined: {why}" if why else "confined by namespaces")
+
+
+def _configuration() -> list[Finding]:
+    """The files that are in force here, where there are any."""
+    settings = common.settings()
+    files = [str(one.path) for one in (*settings.files, *settings.above)]
+    return [Finding("configuration", True, ", ".join(files))] if files else []
 
 
 def _signers() -> list[Finding]:

@@ -8,14 +8,15 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from adapters.config.dataset_file import LoadedClaim, LoadedDataset, load_dataset
-from adapters.config.defaults import ProjectPolicy, load_policy
-from adapters.config.settings import refuse_authority_within
+from adapters.config.defaults import Policies
+from adapters.config.worker_written import refuse_authority_within
 from domain.errors import Cause, Malformed, Problem, Unavailable
 from domain.policy_floor import below
 from entrypoints.cli import common
@@ -51,13 +52,12 @@ def evaluate(  # noqa: PLR0913 - a parameter an option
 
     Example: countersign eval examples/evaluation/dataset.yaml
     """
-    policy = load_policy(common.settings())
-    loaded = load_dataset(dataset, policy)
+    loaded = load_dataset(dataset, Policies(common.settings()))
     claims = _chosen(loaded, only)
     if objective_only:
-        claims = [_objective(claim, policy) for claim in claims]
-    for workspace in {claim.order.workspace for claim in claims}:
-        refuse_authority_within(common.settings(), Path(workspace))
+        claims = [_objective(claim) for claim in claims]
+    for claim in claims:
+        refuse_authority_within(common.settings(), Path(claim.order.workspace), claim.policy.files)
     if output is not None:
         refuse_unwritable(output)
     if not from_stored:
@@ -105,13 +105,13 @@ def _chosen(loaded: LoadedDataset, only: list[str] | None) -> list[LoadedClaim]:
     return [claim for claim in loaded.claims if not only or claim.label.stratum in only]
 
 
-def _objective(claim: LoadedClaim, policy: ProjectPolicy) -> LoadedClaim:
+def _objective(claim: LoadedClaim) -> LoadedClaim:
     """The same claim with no model asked, as far as the project allows that."""
     verification = claim.order.verification.model_copy(update={"objective_only": True})
     order = claim.order.model_copy(update={"verification": verification})
-    if lower := below(policy.floor, order):
+    if lower := below(claim.policy.floor, order):
         raise Malformed([_problem("--objective-only", lower[0], "expected it to be left out")])
-    return LoadedClaim(claim.label, order, claim.order_file, claim.claim)
+    return replace(claim, order=order)
 
 
 def _problem(field: str, what: str, expected: str) -> Problem:

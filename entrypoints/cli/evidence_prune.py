@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import getpass
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
 from domain.errors import Malformed, Problem
-from domain.events import Actor
 from domain.retention import Pruned, seconds_of
-from entrypoints.cli import common
+from entrypoints.cli import common, person
 from entrypoints.evidence_store import open_sweep
-from entrypoints.pruning import Pruner
+from entrypoints.pruning import SESSION, Pruner
 
 
 def prune(
@@ -37,9 +35,11 @@ def prune(
         problem = Problem(file="command line", line=1, field="--older-than", what=what, expected=expected)
         raise Malformed([problem]) from error
     trail, store = common.open_trail(), common.open_evidence()
+    who = person.sender(None)
+    if isinstance(who, person.Agent):
+        raise person.forbidden_and_recorded("remove evidence", "prune", who, trail, SESSION)
     pruner = Pruner(trail, store, open_sweep(common.settings()), datetime.now(UTC))
-    actor = Actor(role="unattributed", identity=getpass.getuser())
-    pruned = pruner.run(seconds, actor, dry_run=dry_run)
+    pruned = pruner.run(seconds, who.actor, who.established, dry_run=dry_run)
     if as_json:
         common.emit_json({"dry_run": dry_run, **pruned.model_dump(mode="json")})
         return

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from adapters.config.defaults import load_policy
+from adapters.config.defaults import Policies
 from adapters.config.order_file import read_order
 from domain.checks import items_of
 from domain.life import PlannedTodo
@@ -42,7 +42,7 @@ def graph(
         boxes = boxes_of_session(load(file).todos)
     else:
         chosen = read_order(
-            file, load_policy(common.settings())
+            file, Policies(common.settings()).of(file)
         )  # the settings' secrets are known: it may not have them
         boxes = boxes_of_round(in_order(nodes_of(chosen)), chosen)
     if as_json:

@@ -65,10 +65,12 @@ def _show(state: HostState, as_json: bool) -> None:
         "worker_restarts": state.worker_restarts,
         "metrics": _metrics(state),
         "state_dir": str(common.settings().state_dir),
+        "configuration": [str(one.path) for one in (*common.settings().files, *common.settings().above)],
     }
     if as_json:
         common.emit_json(facts)
         return
+    facts["configuration"] = ", ".join(map(str, facts["configuration"])) or "none"  # type: ignore[call-overload] # a list
     for name, value in facts.items():
         common.out(f"{name.replace('_', ' '):18}{value}")
 

@@ -15,11 +15,13 @@ from domain.base import canonical_json
 from domain.lifecycle import Command
 from domain.read_model import TodoView
 from domain.requests import Answer, Changed, HumanRequest
-from entrypoints.cli import asking, common
+from entrypoints import standalone
+from entrypoints.cli import asking, common, person
 from entrypoints.cli.asking import malformed
 from entrypoints.cli.human_options import Human
 from entrypoints.cli.output import one_line
 from entrypoints.imports import without_collecting
+from entrypoints.standalone import ROUNDS
 
 R = TypeVar("R", bound=HumanRequest)
 
@@ -32,22 +34,29 @@ SAYS_NOTHING = frozenset({"time_left", "deadline", "audit_cap", "revision_cap", 
 def ask(view: TodoView, command: Command, request: HumanRequest, human: Human) -> None:
     """Ask the todo, and say what has changed, or would. What is to be printed and not sent is printed.
 
-    Raises `Refused` with what it refuses, `Malformed` for keys and signatures that are none, `Unavailable`.
+    Who asks unsigned is established first; what an agent asks as a person is refused, and the todo records it. Raises
+    `Refused` with what it refuses, `Malformed` for keys and signatures that are none, `Unavailable`.
     """
+    if standalone.stands_alone(view):
+        view = standalone.completed(view, common.open_trail().state(view.session, view.todo, tables=ROUNDS).rounds)
     if human.print_statement:
         sys.stdout.write(_signing().statement_text(request, command, _signing().about_of(view)))
         return
-    request = _signed(view, command, request, human)
+    name = f"{view.session}/{view.todo}"
+    who = person.sender(human.sender)
+    if isinstance(who, person.Agent):
+        asks = person.by_agent(request, who)
+        person.refuse(f"{command} {name}", who, lambda: _sent(view, command, asks))
+    request = _signed(view, command, request, human) if human.signs else _unsigned(name, command, request, human)
     if human.print_signature:
         assert request.signed is not None, "there is a key"
         common.out(canonical_json(request.signed.model_dump(mode="json")).decode())
         return
-    answer = asking.run(lambda lives: lives.ask_todo(view.session, view.todo, command.value, request))
-    asking.accepted(answer)
+    answer = asking.accepted(_sent(view, command, request))
     if human.as_json:
         common.emit_json({"session": view.session, "todo": view.todo, **asking.facts_of(answer)})
         return
-    tell(f"{view.session}/{view.todo}", answer)
+    tell(name, answer)
 
 
 def tell(name: str, answer: Answer) -> None:
@@ -91,13 +100,24 @@ def _shown(value: JsonValue) -> str:
     return one_line(value if isinstance(value, str) else canonical_json(value).decode())
 
 
+def _sent(view: TodoView, command: Command, request: HumanRequest) -> Answer:
+    store = common.open_trail().store_id() if standalone.stands_alone(view) else ""
+    return asking.run(lambda lives: standalone.ask(lives, view, command.value, request, store))
+
+
+def _unsigned(name: str, command: Command, request: R, human: Human) -> R:
+    """Of a person who is established by a terminal or by what they say. Raises `Refused`."""
+    what = f"{command} {name}"
+    person.refuse_unsigned(what)
+    who = person.establish("" if request.dry_run else name, human.sender, human.yes, what=what)
+    return request.model_copy(update={"established": who.established})
+
+
 def _signed(view: TodoView, command: Command, request: R, human: Human) -> R:
-    """With the signature that was made by hand, else with one of the key; without either as it is."""
+    """With the signature that was made by hand, else with one of the key."""
     if human.statement is not None and human.signature is not None:
         given = _signing().envelope(_file("--statement", human.statement), _file("--signature", human.signature))
         return _named(request.model_copy(update={"signed": given}), human)
-    if not human.key:
-        return request
     signed: R = _signing().sign(request, command, _signing().about_of(view), _file("--key", Path(human.key)))
     return _named(signed, human)
 

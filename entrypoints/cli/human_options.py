@@ -33,6 +33,10 @@ Version = Annotated[
         help="Refuse where it is no longer at this version; edit, reorder and delete take the one read now.",
     ),
 ]
+Yes = Annotated[
+    bool,
+    typer.Option("--yes", help="With --as human:NAME, ask for no confirmation: where there is no terminal."),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would change; nothing is done or recorded.")]
 Snapshot = Annotated[
     str,
@@ -70,6 +74,7 @@ class Asked:
     sender: As = None
     expected_version: Version = None
     dry_run: DryRun = False
+    yes: Yes = False
     as_json: Json = False
 
     def who(self, role: Role = "unattributed") -> Sender:
@@ -122,6 +127,11 @@ class Human(Asked):
             raise malformed("--dry-run", f"is given with {given[0]}, which sends nothing", "expected one of them")
         if self.as_json and self.print_statement:
             raise malformed("--json", "is given with --print-statement", "expected the text alone, as it is signed")
+
+    @property
+    def signs(self) -> bool:
+        """Whether what is asked is signed: by a key, or by hand."""
+        return bool(self.key) or self.signature is not None
 
     def request(self, kind: type[R], /, **what: Any) -> R:
         """The same, of the tree that was looked at."""

@@ -10,6 +10,7 @@ MARKS = {
     "failed": ("✗", "red"),
     "could_not_run": ("?", "yellow"),
     "not_judged": ("?", "yellow"),
+    "skipped": ("-", "dim"),
 }
 """By how a step, check or criterion stands."""
 

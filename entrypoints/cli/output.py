@@ -15,7 +15,7 @@ from rich.console import Console
 from adapters.masking.known import KNOWN
 from domain.errors import CountersignError, Malformed, Refused, Unavailable
 
-EXIT_REFUSED, EXIT_MALFORMED, EXIT_UNAVAILABLE, EXIT_NOT_FOUND, EXIT_CONFLICT = 1, 2, 3, 5, 6
+EXIT_REFUSED, EXIT_MALFORMED, EXIT_UNAVAILABLE, EXIT_NEEDS_HUMAN, EXIT_NOT_FOUND, EXIT_CONFLICT = 1, 2, 3, 4, 5, 6
 
 EXITS = {
     "unknown_session": EXIT_NOT_FOUND,
@@ -24,6 +24,8 @@ EXITS = {
     "stale_version": EXIT_CONFLICT,
     "stale_snapshot": EXIT_CONFLICT,
     "stale_signature": EXIT_CONFLICT,
+    "order_changed": EXIT_NEEDS_HUMAN,
+    "base_unproven": EXIT_NEEDS_HUMAN,
 }
 """Refusals that have an exit code of their own, by their codes."""
 
@@ -84,8 +86,10 @@ def speak(command: Callable[[], None]) -> None:
         facts = {"code": error.cause, "reason": error.reason, "next_step": error.next_step}
         _tell(error, EXIT_UNAVAILABLE, facts, text)
     except Refused as error:
-        text = f"refused: {error.reason} ({error.code})\nnext: {error.next_step}"
+        diff = f"{error.diff}\n" if error.diff else ""
+        text = f"{diff}refused: {error.reason} ({error.code})\nnext: {error.next_step}"
         facts = {"code": error.code, "reason": error.reason, "next_step": error.next_step}
+        facts |= {"diff": error.diff} if error.code == "order_changed" else {}
         _tell(error, EXITS.get(error.code, EXIT_REFUSED), facts, text)
     except BrokenPipeError:
         os._exit(EXIT_UNAVAILABLE)  # an ordinary exit would try to write the rest, and fail with a code of its own

@@ -21,6 +21,7 @@ from domain.report_lines import CheckReport, CriterionReport
 from domain.status import RoundStatus
 from entrypoints.cli import common
 from entrypoints.cli.human_options import KEY_VARIABLE
+from entrypoints.standalone import completed, order_of
 
 JUDGED = "subjective"
 """The type of criterion that no override of a check has to acknowledge."""
@@ -65,9 +66,10 @@ def overruled(view: TodoView, rounds: Rounds, store: EvidenceStore) -> Overruled
     Where order or report cannot be read, that is said, and NAME stands for the names.
     """
     last = rounds.get((view.session, view.todo, view.attempt))
+    view = completed(view, (last,) if last else ())
     judged = last is not None and last.status is RoundStatus.DECIDED and last.order == view.order_digest
     try:
-        policy = Order.model_validate_json(store.get(view.order_digest)).override_policy
+        policy = order_of(view, last, store).override_policy
         report = Report.model_validate_json(store.get(last.report)) if judged and last and last.report else None
     except Unavailable as error:
         common.err(common.visible(f"what {view.session}/{view.todo} would have overruled cannot be told: {error}"))

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from domain.lifecycle import Command
 from domain.requests import MOST_USD, Approve, Override, OverrideKind, Reject, Return, Unblock
-from entrypoints.cli.asking import TodoName, find_todo, malformed
+from entrypoints.cli.asking import TodoName, find_managed, find_todo, malformed
 from entrypoints.cli.human import ask
 from entrypoints.cli.human_options import Human, of_a_person
 
@@ -96,7 +96,7 @@ def give_back(
         raise malformed("--budget", f"is {budget:g}", f"expected more than 0 US dollars, at most {MOST_USD:,.0f}")
     other = "" if no_worker else worker
     request = human.request(Return, extra_attempts=attempts, cost_usd=budget or 0.0, worker=other)
-    ask(find_todo(todo), Command.RETURN, request, human)
+    ask(find_managed(todo, "return"), Command.RETURN, request, human)
 
 
 @of_a_person
@@ -110,4 +110,4 @@ def unblock(
 
     Example: countersign unblock release-7/wo-login --clarification "use the staging database"
     """
-    ask(find_todo(todo), Command.UNBLOCK, human.request(Unblock, clarification=clarification), human)
+    ask(find_managed(todo, "unblock"), Command.UNBLOCK, human.request(Unblock, clarification=clarification), human)

@@ -16,6 +16,7 @@ from domain.order import Order
 from domain.read_model import SessionView, TodoView
 from domain.requests import MOST_USD
 from entrypoints.cli.overruling import Overruled, signing_options
+from entrypoints.names import LOCAL_SESSION
 
 SMALLEST_BUDGET = 1.0
 """US dollars that are suggested where the order has none and nothing was spent."""
@@ -45,6 +46,11 @@ class Case:
     def name(self) -> str:
         """`SESSION/TODO` as a shell takes it."""
         return quote(f"{self.view.session}/{self.view.todo}")
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is a standalone round, which takes no edit and has no worker to go back to."""
+        return self.view.session == LOCAL_SESSION
 
     @property
     def tail(self) -> str:
@@ -94,7 +100,7 @@ def _looked_at(case: Case) -> Iterator[Proposal]:
 
 def _decisions(case: Case, overruled: Overruled | None) -> Iterator[Proposal]:
     failed = transition(case.view.status, Command.APPROVE, "human") is None
-    if case.budget:
+    if case.budget and not case.alone:
         more = f"--budget {case.budget:.2f} --reason TEXT"
         yield case.act("return", more, "more fix loops, and US dollars for them")
     if overruled is not None and not case.held:
@@ -102,6 +108,10 @@ def _decisions(case: Case, overruled: Overruled | None) -> Iterator[Proposal]:
             yield case.act("approve", "", "countersign it: everything required passed")
         elif overruled.kind is not None and overruled.allowed:
             yield case.act("override", f"{overruled.options} --reason TEXT", "countersign it in spite of that")
+    if case.alone:
+        if not failed:
+            yield _rejection(case)
+        return
     yield from _edits(case)
     yield case.act("return", "--attempts 1 --reason TEXT", "back to a worker, with one more attempt")
     if failed:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from domain.authority import Authority
 from domain.checks import Outcome
 from domain.claims.claim import Contradiction
 from domain.decision import RoundOutcome
-from domain.feedback import RetryContext
+from domain.excerpts import excerpt, log_command
+from domain.failing_tests.readers import FailedTests
+from domain.feedback import LABELS, RetryContext, not_used
+from domain.headline import WORDS, name_of, number_failed
 from domain.messages import Progress, Step
-from domain.report import Report
+from domain.report import Remembered, Report
 from domain.report_lines import CheckReport, CriterionReport
 from entrypoints.cli.marks import MARKS
 from entrypoints.cli.output import one_line, visible
@@ -24,13 +28,14 @@ from entrypoints.cli.render_fix import show_fix_loop
 from entrypoints.cli.stages import Stages
 from entrypoints.cli.watching import Watching
 
-HEADLINES = {
-    RoundOutcome.VERIFIED: ("VERIFIED", "bold green"),
-    RoundOutcome.CHANGES_REQUESTED: ("NOT VERIFIED: changes requested", "bold red"),
-    RoundOutcome.FAILED: ("NOT VERIFIED: failed", "bold red"),
-    RoundOutcome.NEEDS_HUMAN: ("NOT VERIFIED: a human has to decide", "bold yellow"),
-    RoundOutcome.INCONCLUSIVE: ("COULD NOT TELL", "bold yellow"),
+STYLES = {
+    RoundOutcome.VERIFIED: "bold green",
+    RoundOutcome.CHANGES_REQUESTED: "bold red",
+    RoundOutcome.FAILED: "bold red",
+    RoundOutcome.NEEDS_HUMAN: "bold yellow",
+    RoundOutcome.INCONCLUSIVE: "bold yellow",
 }
+"""Of the first line, by what the round came to."""
 
 FOR_WANT_OF_A_WORD = {
     "verifier_unavailable": "nothing in the work is at fault: make the auditor's model answer (countersign doctor),"
@@ -49,6 +54,9 @@ FOR_WANT_OF_A_RULING = {
 """What to do where the round came to what it did for no other reason than this one."""
 
 SHOWN_LINES = 12
+SHOWN_CHARACTERS = 6_000
+SHOWN_TESTS = 10
+TEXT_CHARACTERS = 160
 
 
 class Watcher(Watching):
@@ -118,10 +126,12 @@ def _step_text(step: Step) -> Text:
 
 def show_report(console: Console, report: Report, folder: str, page: str, verbose: bool) -> None:
     """The verdict: what was checked, what was seen, what to do next, where to look."""
-    word, style = _headline(report)
     console.print()
-    console.print(Text(word, style), Text(f"{report.work_order_id}, attempt {report.attempt}", "bold"))
+    console.print(_headline(report))
+    console.print(Text(f"{visible(report.work_order_id)}, attempt {report.attempt}", "bold"))
     console.print(Text(f"  {one_line(report.content)}", "dim"))
+    if report.remembered is not None:
+        console.print(Text(f"  {_remembered(report.remembered, verified=report.outcome is RoundOutcome.VERIFIED)}"))
     show_draft(console, report, verbose=verbose)
     if report.criteria:
         console.print(Group(Text("\ncriteria", "bold"), _results_table(report.criteria)))
@@ -136,31 +146,46 @@ def show_report(console: Console, report: Report, folder: str, page: str, verbos
     facts.add_row(Text("changes", "bold"), _changes(report))
     for notice in report.notices:
         facts.add_row(Text("note", "bold"), Text(visible(notice), "yellow"))
+    if judged := _judged(report):
+        facts.add_row(Text("judged", "bold"), Text(judged, "dim"))
     if report.probe is not None:
         style = "" if report.probe.tested else "yellow"
         facts.add_row(Text("probe", "bold"), Text(visible(f"{report.probe.how}: {report.probe.text}"), style))
     for one in report.contradictions:
         facts.add_row(Text("claim", "bold"), Text(_contradiction(one), "yellow"))
     facts.add_row(Text("why", "bold"), Text(_why(report)))
+    if in_force := _in_force(report.authority, verbose=verbose):
+        facts.add_row(Text("rules", "bold"), Text(in_force, "dim"))
     if report.draft or report.judgement:
         facts.add_row(Text("roles", "bold"), Text(money(report.usage), "dim"))
-    if report.retry_context is not None:
-        facts.add_row(Text("retry", "bold"), Text(_told(report.retry_context)))
+    if report.retry_context is not None and (told := _told(report, report.retry_context)):
+        facts.add_row(Text("retry", "bold"), Text(told))
     facts.add_row(Text("next", "bold"), Text(visible(next_step(report))))
     console.print()
     console.print(facts)
-    # Not in the table: a path or an address that is broken over two lines cannot be opened.
+    # Not in the table: a command, a path or an address that is broken over two lines is of no use.
+    for command in report.next:
+        console.print(Text(f"         {visible(command)}"), soft_wrap=True)
     console.print(Text("evidence", "bold"), Text(visible(folder)))
     if page:
         console.print(Text("Web UI  ", "bold"), Text(page))
 
 
-def _headline(report: Report) -> tuple[str, str]:
+def _remembered(where: Remembered, *, verified: bool) -> str:
+    """Which round answered, so that nothing was run."""
+    at = f"{where.at:%Y-%m-%d %H:%M:%S} UTC"
+    if where.kind is not None:
+        return f"already {where.kind} by {visible(where.by)} after round {where.attempt} ({at}): --again runs it"
+    what = "verified" if verified else "decided"
+    return f"already {what} in round {where.attempt} ({at}): nothing was run, --again runs it"
+
+
+def _headline(report: Report) -> Text:
     """By the round, unless a fix loop left it to a human."""
     asks = report.fix_loop is not None and report.fix_loop.ending == "escalated"
     if asks and report.outcome is RoundOutcome.CHANGES_REQUESTED:
-        return HEADLINES[RoundOutcome.NEEDS_HUMAN]
-    return HEADLINES[report.outcome]
+        return Text(WORDS[RoundOutcome.NEEDS_HUMAN], STYLES[RoundOutcome.NEEDS_HUMAN])
+    return Text(visible(report.headline) or WORDS[report.outcome], STYLES[report.outcome])
 
 
 def next_step(report: Report) -> str:
@@ -176,11 +201,33 @@ def next_step(report: Report) -> str:
         RoundOutcome.NEEDS_HUMAN: "a human looks at the evidence and decides; or give the order what it lacks.",
         RoundOutcome.INCONCLUSIVE: "remove the cause, then run the same command again: nothing is lost.",
     }
-    hints = list(dict.fromkeys(r.next_step for r in could_not if r.next_step))
+    as_the_base = [
+        r for r in results if r.required and r.outcome == Outcome.FAILED and r.base_outcome == Outcome.FAILED
+    ]
+    if as_the_base and report.outcome is RoundOutcome.CHANGES_REQUESTED and _changed_nothing(report):
+        return _of_the_base(r.next_step for r in as_the_base)
+    hints = list(dict.fromkeys(r.next_step for r in (*could_not, *as_the_base) if r.next_step))
     codes = {reason.code for reason in report.reasons}
     wanting = {**FOR_WANT_OF_A_WORD, **FOR_WANT_OF_A_RULING}
     step = wanting.get(codes.pop(), steps[report.outcome]) if len(codes) == 1 else steps[report.outcome]
     return "; ".join([*hints, step])
+
+
+def _changed_nothing(report: Report) -> bool:
+    scope = report.scope
+    return report.snapshot is not None and not report.snapshot.changed and not (scope and scope.violations)
+
+
+def _of_the_base(steps: Iterable[str]) -> str:
+    """What to do where the base fails as the work does, because the work is the base."""
+    found = "; ".join(dict.fromkeys(step for step in steps if step))
+    why = "nothing was changed, and the base fails in the same way"
+    if found:
+        return f"{why}: the order or the environment is wrong. {found}."
+    return (
+        f"{why}. If the work is still to be done, do it; if not, the order or the environment is wrong: mend the"
+        " check's command, environment.image or environment.setup."
+    )
 
 
 def _results_table(results: Iterable[CriterionReport | CheckReport]) -> Table:
@@ -194,7 +241,7 @@ def _results_table(results: Iterable[CriterionReport | CheckReport]) -> Table:
         table.add_row(
             Text(f"  {mark} {visible(name)}{required}{drafted}", style),
             Text(one_line(label, 60)),
-            Text(one_line(result.text, 160), "" if result.passed else style),
+            Text(_short(result), "" if result.passed else style),
             Text(f"{result.duration_ms / 1000:.1f} s", "dim"),
         )
     return table
@@ -218,36 +265,113 @@ def _changes(report: Report) -> Text:
     return text
 
 
+def _short(result: CriterionReport | CheckReport) -> str:
+    """A result's text, but for the tests that failed, which are listed below."""
+    if result.failed_tests is None or not (number := number_failed(result)):
+        return one_line(result.text, TEXT_CHARACTERS)
+    told = "1 test failed" if number == 1 else f"{number} tests failed"
+    return f"{told} (on the base, too)" if result.base_outcome == Outcome.FAILED else told
+
+
+def _in_force(authority: Authority, *, verbose: bool) -> str:
+    """The configuration files; with `verbose` their digests, the pin, and the variables that choose who decides."""
+    files = [(one.path, one.digest) for one in authority.configuration]
+    if not verbose:
+        return visible(", ".join(path for path, _ in files))
+    lines = [f"{path}, SHA-256 {digest}" for path, digest in files]
+    lines += [f"pin {authority.pin}"] if authority.pin else []
+    lines += [f"variables: {', '.join(authority.environment)}"] if authority.environment else []
+    return visible("\n".join(lines))
+
+
+def _judged(report: Report) -> str:
+    """Say so where nothing required was compared outside the process of the code under test; empty otherwise."""
+    lines: list[CriterionReport | CheckReport] = [*report.criteria, *report.checks]
+    ran = {line.isolation for line in lines if line.required and line.isolation != "not_run"}
+    return "in the process of the code under test (in_process)" if ran == {"in_process"} else ""
+
+
 def _why(report: Report) -> str:
-    return visible("\n".join(f"{reason.text} [{reason.code}]" for reason in report.reasons))
+    """The reasons; of what a line above has in full only its name and its code."""
+    lines: tuple[CriterionReport | CheckReport, ...] = (*report.criteria, *report.checks)
+    above = {f"{name_of(line)}: {line.text}": line for line in lines}
+    told = []
+    for reason in report.reasons:
+        line = above.get(reason.text)
+        whole = line is None or _cut(line)
+        told.append(f"{reason.text if line is None or whole else _as_above(line)} [{reason.code}]")
+    return visible("\n".join(told))
+
+
+def _cut(line: CriterionReport | CheckReport) -> bool:
+    """Whether the table shows less of its text than there is, and no list of tests says the rest."""
+    return not number_failed(line) and len(line.text) > TEXT_CHARACTERS
+
+
+def _as_above(line: CriterionReport | CheckReport) -> str:
+    return f"{name_of(line)} {'failed' if line.outcome == Outcome.FAILED else line.outcome.replace('_', ' ')}, as above"
 
 
 def _contradiction(found: Contradiction) -> str:
     return visible(found.told)
 
 
-def _told(retry: RetryContext) -> str:
-    """What the next attempt is told, in short; the report has the outputs and the diff that go with it."""
-    listed = "".join(f"\n- {failure}" for failure in retry.specific_failures)
-    said = f"\n{retry.verifier_feedback}" if retry.verifier_feedback else ""
-    return visible(f"attempt {retry.attempt_number} is told:{listed}{said}")
+def _told(report: Report, retry: RetryContext) -> str:
+    """What the next attempt is told beside what is shown above; the report has the outputs and the diff, too."""
+    lines: tuple[CriterionReport | CheckReport, ...] = (*report.criteria, *report.checks)
+    reasons = [reason.text for reason in report.reasons]
+    above = {*reasons, *(f"{name_of(line)}: {line.text}" for line in lines)}
+    above |= {f"{name_of(line)} (advisory): {line.text}" for line in lines}
+    above |= {f"{name_of(line)}: {test}" for line in lines if line.failed_tests for test in line.failed_tests.listed}
+    above |= set(not_used(retry.restored_paths, retry.dropped_paths))  # beside `changes`
+    listed = "".join(f"\n- {failure}" for failure in retry.specific_failures if failure not in above)
+    feedback = retry.verifier_feedback or ""
+    said = f"\n{feedback}" if feedback and feedback not in _said(report) else ""
+    if not (listed or said):
+        return ""
+    beside = " beside the above" if above & set(retry.specific_failures) else ""
+    return visible(f"attempt {retry.attempt_number} is told{beside}:{listed}{said}")
+
+
+def _said(report: Report) -> str:
+    """Everything that roles say among the reasons, as the retry context has it."""
+    return "\n".join(f"{LABELS.get(reason.code, '')}{reason.text}" for reason in report.reasons)
 
 
 def _show_outputs(console: Console, report: Report, verbose: bool) -> None:
-    """What the commands printed: of the failed ones their last lines, with `verbose` everything there is."""
-    outputs = {check.name: (check.passed, check.output) for check in report.checks}
-    for criterion in report.criteria:
-        printed = "\n".join(filter(None, (criterion.evidence.stdout, criterion.evidence.stderr)))
-        outputs[criterion.id] = (criterion.passed, printed)
-    for name, (passed, output) in outputs.items():
-        lines = visible(output).strip().splitlines()
-        if not lines or (passed and not verbose):
+    """What failed, by its tests or by what it printed: where that is long, the lines with errors and the end.
+
+    With `verbose` everything that the report has of it, also of what passed.
+    """
+    lines: tuple[CriterionReport | CheckReport, ...] = (*report.criteria, *report.checks)
+    for line in lines:
+        name = name_of(line)
+        command = log_command(report.session, report.work_order_id, report.attempt, name)
+        if line.failed_tests and not line.passed:
+            console.print(Text(f"\n{visible(name)}: {line.failed_tests.headline}", "bold"))
+            console.print(Text("\n".join(_tests(line.failed_tests))))
+        output = line.output if isinstance(line, CheckReport) else _printed(line)
+        text = visible(output).strip()
+        if not text or (line.passed and not verbose):
             continue
-        console.print(Text(f"\n{name} printed", "bold"))
-        if not verbose and len(lines) > SHOWN_LINES:
-            console.print(Text(f"  [... {len(lines) - SHOWN_LINES} lines before: --verbose]", "dim"))
-            lines = lines[-SHOWN_LINES:]
-        console.print(Text("\n".join(f"  {line}" for line in lines)))
+        if line.failed_tests and not verbose:
+            console.print(Text(f"  all of it: {visible(command)}", "dim"))
+            continue
+        console.print(Text(f"\n{visible(name)} printed", "bold"))
+        shown = text if verbose else excerpt(text, command, SHOWN_LINES, SHOWN_CHARACTERS)
+        console.print(Text("\n".join(f"  {each}" for each in shown.splitlines())))
+
+
+def _printed(line: CriterionReport) -> str:
+    return "\n".join(filter(None, (line.evidence.stdout, line.evidence.stderr)))
+
+
+def _tests(found: FailedTests) -> Iterator[str]:
+    for test in found.listed[:SHOWN_TESTS]:
+        yield f"  \u2717 {test.test}"
+        yield from (f"    {part}" for part in (test.message, test.place) if part)
+    if found.count > SHOWN_TESTS:
+        yield f"  and {found.count - SHOWN_TESTS} more"
 
 
 def _some(names: Iterable[str], most: int = 5) -> str:

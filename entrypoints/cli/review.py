@@ -16,8 +16,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from entrypoints.cli import common
-from entrypoints.cli.asking import As, Json, TodoName, find_todo, malformed, sender_of
+from entrypoints.cli import common, person
+from entrypoints.cli.asking import As, Json, TodoName, find_todo, malformed
 from entrypoints.cli.costs import cost_of, told
 from entrypoints.cli.human_options import KEY_VARIABLE
 from entrypoints.cli.keeping import keep_up
@@ -46,7 +46,7 @@ def review(
 
     Example: countersign review release-7/wo-login
     """
-    who = sender_of(sender, "unattributed")
+    who = person.sender(sender)
     if key is not None and not key.is_file():
         raise malformed(
             "--key", f"there is no file {common.visible(str(key))}", "expected an SSH key, private or public"
@@ -61,7 +61,7 @@ def review(
     else:
         app = without_collecting("entrypoints.review.app")
         asker = without_collecting("entrypoints.review.asking").LiveAsker(
-            common.settings(), key, named=sender is not None
+            common.settings(), key, who, named=sender is not None
         )
         _run(app.ReviewApp(page, load, asker, who))
 
@@ -85,10 +85,6 @@ def tell(page: Page) -> None:
         )
         for line in section.lines:
             common.stdout.print(line)
-    if page.standalone:
-        common.stdout.print(
-            Text("\nthis round stands alone: it can be looked at, and nobody waits for a decision", "yellow")
-        )
 
 
 def on_a_terminal() -> bool:

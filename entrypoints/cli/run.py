@@ -12,9 +12,10 @@ import typer
 
 from domain.errors import CountersignError
 from domain.messages import Progress
+from domain.requests import Drive
 from domain.status import SessionStatus, TodoStatus
-from entrypoints.cli import asking, common, inbox
-from entrypoints.cli.asking import As, Json, sender_of
+from entrypoints.cli import asking, common, inbox, person
+from entrypoints.cli.asking import As, Json
 from entrypoints.cli.planning import create_session, load, secrets_of
 from entrypoints.cli.tree import TreeWatcher, nested, running_nodes, show
 from entrypoints.imports import without_collecting
@@ -40,10 +41,15 @@ def run(
 
     Example: countersign run examples/session.yaml
     """
-    who = sender_of(sender, "unattributed")
+    who = person.sender(sender)
     path = Path(session)
     loaded = load(path) if path.exists() or path.suffix else None
     name = loaded.id if loaded else asking.find_session(session).session
+    if loaded is None and isinstance(who, person.Agent):
+        drive = Drive(actor=who.actor, session=who.session, marks=who.marks, on=True)
+        person.refuse(
+            f"run session {name}", who, lambda: asking.run(lambda lives: lives.ask_session(name, "drive", drive))
+        )
     secrets = secrets_of(loaded.todos) if loaded else ()
     trail = common.open_trail()
     driving = without_collecting("entrypoints.driving")
@@ -88,8 +94,8 @@ def exit_code(standing: Standing) -> int:
     if common.EXIT_UNAVAILABLE in codes:
         return common.EXIT_UNAVAILABLE
     over = standing.session.status in (SessionStatus.COMPLETED, SessionStatus.STOPPED)
-    if asking.EXIT_NEEDS_HUMAN in codes or not over:
-        return asking.EXIT_NEEDS_HUMAN
+    if common.EXIT_NEEDS_HUMAN in codes or not over:
+        return common.EXIT_NEEDS_HUMAN
     return 0 if codes == {0} else 1
 
 

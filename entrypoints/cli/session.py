@@ -11,9 +11,9 @@ import typer
 
 from domain.errors import Unavailable
 from domain.messages import Progress
-from domain.requests import HumanRequest, Pause, Resume, Stop
-from entrypoints.cli import asking, common
-from entrypoints.cli.asking import As, Json, SessionName, sender_of
+from domain.requests import Answer, HumanRequest, Pause, Replace, Resume, Stop
+from entrypoints.cli import asking, common, person
+from entrypoints.cli.asking import As, Json, SessionName
 from entrypoints.cli.human import tell
 from entrypoints.cli.human_options import Asked, of_a_person
 from entrypoints.cli.keeping import keep_up
@@ -49,12 +49,12 @@ def create(
 
     Example: countersign session create examples/session.yaml
     """
-    who = sender_of(sender, "unattributed")
+    who = person.sender(sender)
     loaded = load(file)
 
     async def created(lives: Lives) -> None:
         if not await create_session(lives, loaded, who):
-            await refuse_existing(lives, loaded.id, who)
+            await refuse_existing(lives, loaded.id, Replace(actor=who.actor, session=who.session))
 
     asking.run(created, secrets_of(loaded.todos))
     trail = common.open_trail()
@@ -125,13 +125,21 @@ def stop(session: SessionName, *, human: Asked) -> None:
 
 def _ask(session: str, command: str, request: HumanRequest, human: Asked) -> None:
     name = asking.find_session(session).session
-    answer = asking.accepted(asking.run(lambda lives: lives.ask_session(name, command, request)))
+    who = person.sender(human.sender)
+    if isinstance(who, person.Agent):
+        asks = person.by_agent(request, who)
+        person.refuse(f"{command} session {name}", who, lambda: _sent(name, command, asks))
+    answer = asking.accepted(_sent(name, command, request.model_copy(update={"established": who.established})))
     if human.as_json:
         facts = asking.facts_of(answer)
         told = {field: facts[field] for field in ("status", "version", "sequence", "changed", "dry_run")}
         common.emit_json({"session": name, **told})
     else:
         tell(name, answer)
+
+
+def _sent(session: str, command: str, request: HumanRequest) -> Answer:
+    return asking.run(lambda lives: lives.ask_session(session, command, request))
 
 
 def _standing(session: str) -> Standing:

@@ -6,15 +6,18 @@ Beside a line stands the seed's name for the event, where it has one. Source: se
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from domain.errors import Unavailable
 from domain.event_names import named
 from domain.events import Action, RowFilter, TrailRow
-from domain.ports import Trail
 from entrypoints.cli.marks import MARKS, WORD_MARKS
 from entrypoints.cli.output import counted, one_line
+
+if TYPE_CHECKING:
+    from domain.ports import Trail
 
 Line = tuple[str, str, str]
 """The status that gives the mark, what has ended, and what is said of it."""

@@ -10,8 +10,8 @@ import typer
 
 from adapters.config.claim_file import parsed
 from adapters.config.problems import shown_as
-from adapters.config.settings import refuse_authority_within
 from adapters.config.text_file import read_text_file
+from adapters.config.worker_written import refuse_authority_within
 from adapters.masking.known import KNOWN, values_of
 from domain.claims.claim import Claim
 from domain.order import Order

@@ -9,7 +9,7 @@ import typer
 from pydantic import JsonValue
 
 from adapters.config.problems import shown_as
-from adapters.config.text_file import read_text_file
+from adapters.config.text_file import bytes_of, text_in
 from adapters.config.yaml_document import parse
 from domain.acts.editing import merged
 from domain.errors import Malformed
@@ -18,7 +18,7 @@ from domain.read_model import TodoView
 from domain.requests import AddNote, Delete, Edit, Reorder
 from entrypoints.cli import asking, common
 from entrypoints.cli.asking import TodoName, malformed
-from entrypoints.cli.edits import change_of, keep_order
+from entrypoints.cli.edits import admit_fields, change_of, keep_order
 from entrypoints.cli.human import ask
 from entrypoints.cli.human_options import Asked, Human, of_a_person
 from entrypoints.cli.planning import Content, Criteria, Described, Ids, OrderFile, plan_todo
@@ -63,13 +63,16 @@ def edit(
 
     Example: countersign todo edit release-7/wo-login --set safeguards.todo_timeout=7200 --expected-version 3
     """
-    fields = _fields_of_file(file)
+    content = _content_of(file)
+    fields = _fields_of_file(file, content)
     for text in changes or ():
         fields = merged(fields, change_of(text, "--set"))
     if not fields:
         raise malformed("--set", "no change is named", "expected --set FIELD=YAML, or --file")
-    view = asking.find_todo(todo)
+    view = asking.find_managed(todo, "edit")
     request = human.request(Edit, expected_version=_version(view, human), changes=fields)
+    if file is not None:
+        admit_fields(common.settings(), view.order_digest, file, content)
     keep_order(common.settings(), view.order_digest, fields)
     ask(view, Command.EDIT, request, human)
 
@@ -85,7 +88,7 @@ def reorder(
 
     Example: countersign todo reorder release-7/wo-login --to 0
     """
-    view = asking.find_todo(todo)
+    view = asking.find_managed(todo, "reorder")
     ask(view, Command.REORDER, human.request(Reorder, order_index=to, expected_version=_version(view, human)), human)
 
 
@@ -99,7 +102,7 @@ def delete(
 
     Example: countersign todo delete release-7/wo-login --reason "done by the new library"
     """
-    view = asking.find_todo(todo)
+    view = asking.find_managed(todo, "delete")
     ask(view, Command.DELETE, human.request(Delete, expected_version=_version(view, human)), human)
 
 
@@ -117,7 +120,7 @@ def subtask(
 
     Example: countersign todo subtask release-7/wo-login --content "Write the migration"
     """
-    view = asking.find_todo(todo)
+    view = asking.find_managed(todo, "subtask")
     plan_todo(view.session, Described(content, file, view.todo, depends_on, criterion), human, human.who())
 
 
@@ -128,11 +131,18 @@ def _version(view: TodoView, human: Human) -> int:
     return view.version
 
 
-def _fields_of_file(file: Path | None) -> dict[str, JsonValue]:
+_FIELDS = "fields of an order"
+
+
+def _content_of(file: Path | None) -> bytes:
+    return b"" if file is None else bytes_of(file, shown_as(file), _FIELDS)
+
+
+def _fields_of_file(file: Path | None, content: bytes) -> dict[str, JsonValue]:
     if file is None:
         return {}
     shown = shown_as(file)
-    document = parse(read_text_file(file, shown, "fields of an order"), shown, "fields of an order")
+    document = parse(text_in(content, shown, _FIELDS), shown, _FIELDS)
     if document.problems:
         raise Malformed(document.problems)
     if not isinstance(document.data, dict):

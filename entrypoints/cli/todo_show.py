@@ -11,6 +11,7 @@ from rich.text import Text
 
 from domain.base import Message
 from domain.brief import criteria_of
+from domain.event_kinds import HUMAN
 from domain.events import RowFilter
 from domain.feedback import RetryContext
 from domain.order import Order
@@ -25,7 +26,6 @@ from entrypoints.clocks import halts_in
 from entrypoints.fix_loops import LOOP_ROWS, fix_loop_of, fix_loops_in
 from entrypoints.standings import Standing, clock_runs, in_tree_order, time_left
 
-SHOWN_LINES = 40
 DONE = frozenset({TodoStatus.VERIFIED, TodoStatus.CANCELLED})
 
 
@@ -76,6 +76,7 @@ def facts_of(view: TodoView) -> dict[str, Any]:
         "time_left": time_left(view, datetime.now(UTC), halts_in(view.session, common.open_trail())),
         "criteria": told.criteria,
         "retry_context": told.retry_context,
+        "last_act": _last_act(view),
         "fix_loop": _fix_loop(view),
         "cost": cost_of(view).model_dump(mode="json"),
     }
@@ -88,6 +89,7 @@ def show_todo(view: TodoView) -> None:
     console = common.stdout
     console.print(Text(f"{mark} {common.visible(f'{view.session}/{view.todo}')}", style), Text(view.status, style))
     halts = halts_in(view.session, common.open_trail())
+    act = _last_act(view)
     left = duration(time_left(view, datetime.now(UTC), halts))
     facts = {
         "review": view.review_status,
@@ -105,6 +107,7 @@ def show_todo(view: TodoView) -> None:
         "question": view.question,
         "flag": view.flag,
         "cost": costs.told(cost_of(view)),
+        "last act": f"{act['action']} by {act['actor']}, established: {act['established'] or 'unknown'}" if act else "",
         "feedback": view.feedback,
         "why": "\n".join(view.reasons),
         "evidence": ", ".join(view.evidence),
@@ -138,7 +141,7 @@ def _show_told(told: Told, *, again: bool) -> None:
     for said in (context.verifier_feedback or "").splitlines():
         console.print(Text(common.visible(f"  {one_line(said, 300)}")))
     for name, output in context.outputs.items():
-        lines = common.visible(output).strip().splitlines()[-SHOWN_LINES:]
+        lines = common.visible(output).strip().splitlines()
         console.print(Text(f"\n  {common.visible(name)} printed", "bold"))
         console.print(Text("\n".join(f"    {each}" for each in lines)))
 
@@ -150,6 +153,19 @@ def _fix_loop(view: TodoView) -> str:
     return fix_loop_of(
         view, common.open_trail().rows(RowFilter(session=view.session, todo=view.todo, actions=LOOP_ROWS))
     )
+
+
+def _last_act(view: TodoView) -> dict[str, str] | None:
+    """What a person did last with the todo, who it was and how that was established; None where nobody has."""
+    rows = common.open_trail().rows(RowFilter(session=view.session, todo=view.todo, roles=HUMAN))
+    found = None
+    for row in rows:
+        if row.action not in ("refused", "verification_started"):
+            found = row
+    if found is None:
+        return None
+    established = str(found.payload.get("established", ""))
+    return {"action": found.action, "actor": str(found.actor), "established": established}
 
 
 def _told(view: TodoView) -> Told:

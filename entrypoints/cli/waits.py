@@ -23,6 +23,7 @@ from domain.read_model import RoundView, SessionView, State, TodoView
 from domain.report import Report
 from domain.report_lines import NOT_JUDGED
 from domain.status import SessionStatus, TodoStatus
+from entrypoints import standalone
 from entrypoints.cli import common, proposals
 from entrypoints.cli.costs import costs_of
 from entrypoints.cli.overruling import JUDGED, by_attempt, overruled
@@ -192,7 +193,8 @@ class Desk:
     def _proposals(
         self, candidate: Candidate, view: TodoView, kind: Kind, rounds: tuple[RoundView, ...]
     ) -> tuple[Proposal, ...]:
-        order = order_of(view, self._store)
+        last = by_attempt(rounds).get((view.session, view.todo, view.attempt))
+        order = order_of(view, self._store, last)
         decided = view.status in (TodoStatus.NEEDS_HUMAN, TodoStatus.FAILED)
         over = overruled(view, by_attempt(rounds), self._store) if decided else None
         looped = kind == "budget" and order is not None and order.fix_loop.enabled
@@ -245,21 +247,22 @@ def facts(found: Iterable[Waiting]) -> list[dict[str, Any]]:
     return [each.model_dump(mode="json") for each in found]
 
 
-def order_of(view: TodoView, store: EvidenceStore) -> Order | None:
-    """The order that the todo has now; None where it cannot be read, which is said."""
+def order_of(view: TodoView, store: EvidenceStore, last: RoundView | None = None) -> Order | None:
+    """The order that the todo has now, of a standalone one that of its round `last`; None where it cannot be read,
+    which is said.
+    """
     try:
-        return Order.model_validate_json(store.get(view.order_digest))
+        return standalone.order_of(view, last, store)
     except Unavailable as error:
         common.err(common.visible(f"the order of {view.session}/{view.todo} cannot be read: {error.reason}"))
         return None
 
 
 def _waits(view: TodoView) -> bool:
-    """A round that stood alone is verified again by whoever ran it: no workflow waits."""
-    managed = bool(view.order_digest)
-    return managed and (
-        view.status in WAITS_FOR_A_HUMAN or (bool(view.flag) and view.status is not TodoStatus.CANCELLED)
-    )
+    """A standalone round that merely failed waits for nobody: whoever ran it runs the next one."""
+    if standalone.stands_alone(view):
+        return view.status is TodoStatus.NEEDS_HUMAN
+    return view.status in WAITS_FOR_A_HUMAN or (bool(view.flag) and view.status is not TodoStatus.CANCELLED)
 
 
 def _paused_since(view: SessionView, state: State) -> datetime:

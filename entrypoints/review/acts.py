@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import JsonValue, ValidationError
 
+from domain.acts import standalone
 from domain.acts.editing import merged
 from domain.lifecycle import Command, allowed
 from domain.requests import (
@@ -26,7 +27,7 @@ from domain.requests import (
     Return,
     Unblock,
 )
-from domain.status import SessionStatus
+from domain.status import RoundStatus, SessionStatus
 from entrypoints.cli.asking import Sender, malformed
 from entrypoints.cli.edits import change_of
 from entrypoints.review.page import Page
@@ -106,12 +107,14 @@ ACTS: tuple[Act, ...] = (
 
 def why_not(act: Act, page: Page) -> str:
     """Why it cannot be asked now, in words; empty where it can."""
-    if page.standalone:
-        return "this round stands alone, and no todo waits for anybody: countersign verify judges the work again"
+    if page.standalone and act.command not in standalone.COMMANDS:
+        return "this is a standalone round: change the work or the order's file, and run countersign verify again"
     if act.command is None:
         return _why_not_of_session(act, page)
     view = page.todo
-    possible = allowed(view.status, "unattributed")
+    possible = standalone.possible(view) if page.standalone else allowed(view.status, "unattributed")
+    if page.standalone and (page.round is None or page.round.status is not RoundStatus.DECIDED):
+        return "no verdict is there yet: wait for the round, or run countersign verify again"
     if act.command not in possible:
         others = [one.name for one in ACTS if one.command in possible]
         return f"not while the todo is {view.status.replace('_', ' ')}; now: {', '.join(others) or 'nothing'}"

@@ -68,8 +68,8 @@ class Needed(Message):
 class Page(Message):
     """One attempt of one todo. `snapshot`: the digest of the tree that is shown, empty where none was frozen.
 
-    `standalone`: its rounds are nobody's but their own, and no workflow waits for a person. `current`: what is shown is
-    what the todo's last claim is about. `numbers` has the attempts that there are, `round` is None before it began.
+    `standalone`: its rounds belong to no session; people decide about the newest. `current`: what is shown is what the
+    last claim, or newest round, is about. `numbers` has the attempts that there are, `round` is None before it began.
     `loop`: the rows of its fix loops, as lines; `timeline`: of everything, the oldest first. `notes`: what could not be
     read.
     """

@@ -21,6 +21,7 @@ from domain.report import Report
 from entrypoints.cli.overruling import by_attempt, overruled
 from entrypoints.review.difference import difference
 from entrypoints.review.page import Needed, Page, Saying
+from entrypoints.standalone import completed, stands_alone
 
 TIMELINE_ROWS = 1_000
 """The last ones; `countersign log show` has them all."""
@@ -75,11 +76,13 @@ def _page(
 ) -> Page:
     rounds = tuple(sorted(state.rounds, key=lambda one: one.attempt))
     now = next((one for one in rounds if one.attempt == number), None)
-    standalone = not view.order_digest
-    newest = number == (numbers[-1] if standalone and numbers else _last(view, {one.attempt: one for one in rounds}))
+    standalone = stands_alone(view)
+    newest = number == _last(view, {one.attempt: one for one in rounds})
     head = (now.head if now else "") or (view.snapshot if newest else "")
     report = reader.read(now.report, Report, "the report") if now else None
     claimed = next((row for row in reversed(rows) if row.action == "todo_claimed" and _of(row) == head), None)
+    if standalone:
+        view = completed(view, rounds)
     return Page(
         todo=view,
         session=next(iter(state.sessions), None),
@@ -89,8 +92,8 @@ def _page(
         rounds=rounds,
         round=now,
         snapshot=head,
-        current=head == view.snapshot or standalone,
-        needed=Needed() if standalone else _needed(view, rounds, reader.store),
+        current=number == view.attempt if standalone else head == view.snapshot,
+        needed=_needed(view, rounds, reader.store),
         claimed_by=str(claimed.actor) if claimed else "",
         claim=_claim(reader, now, claimed),
         difference=difference(reader.store, _base(now, rows), head, report),
@@ -124,8 +127,8 @@ class _Reader:
 
 def _last(view: TodoView, known: dict[int, RoundView]) -> int:
     """The attempt of the last claim: its round, or the one after it where no round of that claim has begun yet."""
-    if not view.order_digest:
-        return max(known, default=0)
+    if stands_alone(view):
+        return view.attempt
     begun = known.get(view.attempt)
     waits = bool(view.snapshot) and (begun is None or (bool(begun.head) and begun.head != view.snapshot))
     return view.attempt + 1 if waits else view.attempt
@@ -153,7 +156,8 @@ def _claim(reader: _Reader, now: RoundView | None, claimed: TrailRow | None) -> 
 
 def _needed(view: TodoView, rounds: Sequence[RoundView], store: EvidenceStore) -> Needed:
     last = next((one for one in rounds if one.attempt == view.attempt), None)
-    missing = [digest for digest in (view.order_digest, last.report if last else "") if digest]
+    order = (last.record if last else "") if stands_alone(view) else view.order_digest
+    missing = [digest for digest in (order, last.report if last else "") if digest]
     try:
         for digest in missing:
             store.get(digest)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
+from domain.excerpts import log_command
+from domain.headline import name_of
 from domain.report import Report
 from domain.report_lines import CheckReport, CriterionReport
 from domain.shown_text import one_line, visible
@@ -24,19 +26,14 @@ def lines(page: Page, most: int) -> Iterator[Text]:
         return
     listed: tuple[Line, ...] = (*report.criteria, *report.checks)
     for each in listed:
-        yield from _line(each, most)
+        yield from _line(each, most, log_command(report.session, report.work_order_id, report.attempt, name_of(each)))
         yield Text()
     if not listed:
         yield Text("nothing was checked", "yellow")
     yield from _beside(report)
 
 
-def name_of(each: Line) -> str:
-    """By which it is acknowledged."""
-    return each.id if isinstance(each, CriterionReport) else each.name
-
-
-def _line(each: Line, most: int) -> Iterator[Text]:
+def _line(each: Line, most: int, command: str) -> Iterator[Text]:
     mark, style = MARKS.get(each.outcome, ("?", "yellow"))
     head = Text.assemble((f"{mark} {one_line(name_of(each))}", f"bold {style}"))
     head.append(f"  {each.outcome.replace('_', ' ')}", style)
@@ -50,7 +47,7 @@ def _line(each: Line, most: int) -> Iterator[Text]:
     yield from _learned(each)
     if each.next_step:
         yield Text(f"    next: {one_line(each.next_step, 1000)}", "yellow")
-    yield from printed(_output(each), most)
+    yield from printed(_output(each), most, command=command)
 
 
 def _facts(each: Line) -> Iterator[str]:
@@ -98,13 +95,14 @@ def _output(each: Line) -> str:
     return "\n".join(part.rstrip("\n") for part in (each.evidence.stdout, each.evidence.stderr) if part)
 
 
-def printed(text: str, most: int, indent: str = "    | ") -> Iterator[Text]:
-    """The last `most` lines of `text`, behind a margin, with a word about those before."""
+def printed(text: str, most: int, indent: str = "    | ", command: str = "") -> Iterator[Text]:
+    """The last `most` lines of `text`, behind a margin, with a word about those before; `command` shows all of them."""
     if not text.strip():
         return
     shown = visible(text).strip("\n").split("\n")
     if len(shown) > most:
-        yield Text(f"{indent}[... {len(shown) - most} lines before]", "yellow")
+        whole = f": {visible(command)}" if command else ""
+        yield Text(f"{indent}[... {len(shown) - most} lines before{whole}]", "yellow")
         shown = shown[-most:]
     for each in shown:
         yield Text.assemble((indent, "dim"), short(each))

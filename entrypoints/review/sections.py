@@ -126,14 +126,14 @@ def _why(page: Page) -> Iterator[str]:
 
 def _session(page: Page) -> str:
     if page.session is None or page.standalone:
-        return "none: a round that stands alone" if page.standalone else ""
+        return "none: a standalone round" if page.standalone else ""
     return page.session.status.replace("_", " ")
 
 
 def _to_verify(page: Page) -> str:
     """What it would take, in words."""
     needed = page.needed
-    if page.standalone:
+    if page.standalone and (page.round is None or page.round.status is not RoundStatus.DECIDED):
         return ""
     if needed.unread:
         return needed.unread

@@ -171,7 +171,7 @@ class Clients:
 
     def _once(self, todo: str) -> Answer:
         with self._lock:
-            process = self._project.start("verify", f"{todo}.yaml", "--json")
+            process = self._project.start("verify", f"{todo}.yaml", "--again", "--json")
             self.running[process.pid] = process
             self.begun += 1  # again for one that is run again
         try:

@@ -13,7 +13,7 @@ from typing import Any
 import docker
 import pytest
 
-from adapters.sandbox import DockerSandbox
+from adapters.sandbox.sandbox import DockerSandbox
 from domain.checks import Observation
 from domain.errors import Cause, Unavailable
 from domain.messages import SetupInput

@@ -92,6 +92,7 @@ class World:
     ordinal: int = 0
     at: datetime = NOW
     said: dict[str, Observation] = field(default_factory=dict)
+    session: str = "local"
 
     def __post_init__(self) -> None:
         self.trail = SqlTrail(f"sqlite:///{self.root}/trail.db", self.root / "heads.jsonl")
@@ -129,7 +130,7 @@ class World:
     def begin(self, order: Order, attempt: int = 1) -> RoundInput:
         """A round that has begun."""
         request = RoundInput(
-            session="local",
+            session=self.session,
             todo=order.id,
             attempt=attempt,
             order=order,

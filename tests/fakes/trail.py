@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from adapters.trail import chain, proof, views
 from adapters.trail.heads import Head
 from domain.errors import Unavailable
-from domain.events import RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
-from domain.ports import EVERYTHING
+from domain.events import EVERYTHING, RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
 from domain.read_model import TABLES, Difference, State, Table, View, differences, fold
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,10 +17,10 @@ import yaml
 from docker import APIClient
 from docker.utils import kwargs_from_env
 
+from tests.acting import as_a_person, program
 from tests.forked import FORKS
 from tests.worker_commands import Place
 
-COUNTERSIGN = Path(sys.executable).parent / "countersign"
 LIMIT_SECONDS = 600
 
 
@@ -34,13 +33,20 @@ class Project:
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """`countersign ARGUMENTS` in the project's folder, to its end, in a process that has imported it before."""
+        """`countersign ARGUMENTS` in the project's folder, to its end, in a process that has imported it before.
+
+        What a person asks is asked as one (`acting.as_a_person`); `run_bare` leaves the line as it is.
+        """
+        return self.run_bare(*as_a_person(arguments, self.environment | environment), **environment)
+
+    def run_bare(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """The same with these arguments and no other."""
         return FORKS.run(arguments, self.root, self.environment | environment, LIMIT_SECONDS)
 
     def run_program(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """The same by the program itself, which looks for its modules and imports them."""
         return subprocess.run(
-            [COUNTERSIGN, *arguments],
+            [*program(), *arguments],
             cwd=self.root,
             env=self.environment | environment,
             stdin=subprocess.DEVNULL,
@@ -52,8 +58,9 @@ class Project:
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """`countersign ARGUMENTS`, left running; `close` ends it."""
+        line = (*program(), *as_a_person(arguments))
         process = subprocess.Popen(
-            ["env", "--default-signal=INT", COUNTERSIGN, *arguments],  # which a shell's background job would ignore
+            ["env", "--default-signal=INT", *line],  # which a shell's background job would ignore
             cwd=self.root,
             env=self.environment | environment,
             stdin=subprocess.DEVNULL,

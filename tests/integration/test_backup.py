@@ -14,7 +14,8 @@ import pytest
 import yaml
 from docker import APIClient
 
-from tests.integration.conftest import COUNTERSIGN, LIMIT_SECONDS, Project, wait_for
+from tests.acting import COUNTERSIGN
+from tests.integration.conftest import LIMIT_SECONDS, Project, wait_for
 from tests.integration.engines import HELD, let_go
 
 ELSEWHERE = (

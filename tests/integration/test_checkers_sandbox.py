@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from adapters.checkers.calls import document_in
 from adapters.checkers.registry import checkers
-from adapters.sandbox import DockerSandbox
+from adapters.sandbox.sandbox import DockerSandbox
 from domain.checks import Item, Outcome
 from domain.criteria import Criterion
 from domain.order import Resources

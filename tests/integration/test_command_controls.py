@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adapters.checkers.exit_zero import CommandExitZeroChecker
-from adapters.sandbox import DockerSandbox
+from adapters.sandbox.sandbox import DockerSandbox
 from domain.checks import Item, Outcome
 from domain.command_criteria import CommandExitZero, ExitParams
 from domain.order import Resources

@@ -29,8 +29,8 @@ from domain.todo import Todo
 from entrypoints.agents import hidden_from_workers
 from entrypoints.client import connect, register_search_attributes
 from entrypoints.temporal_binary import server_binary
+from tests.acting import COUNTERSIGN
 from tests.door import NAME, Authority, Pair, door
-from tests.integration.conftest import COUNTERSIGN
 
 WORKER = Path(__file__).parents[2] / "worker.py"
 API_KEY = "sesame-5f1c2e"

@@ -121,4 +121,5 @@ def test_whose_failure_it_is(shared: Project) -> None:
 def test_what_only_the_image_lacks_is_no_verdict(shared: Project) -> None:
     order = shared.order(id="wo-lacks", verification={"checks": [{"name": "lint", "command": "no-such-linter ."}]})
     report = verified(shared, order, 3)
-    assert "environment.setup" in report["checks"][0]["next_step"]
+    assert "no-such-linter is not in the image" in report["checks"][0]["next_step"]
+    assert "environment: {setup: [" in report["checks"][0]["next_step"]

@@ -55,7 +55,7 @@ def test_commands_find_it_there(project: Project, server: S3Server, tmp_path: Pa
     assert subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=out, check=False).returncode == 0
     judged = project.run("rejudge", "wo-one", "--objective")
     assert judged.returncode == 0, judged.stdout
-    again = project.run("verify", "wo-one")
+    again = project.run("verify", "wo-one", "--again")
     assert again.returncode == 0, again.stderr
     assert "wo-one, attempt 2" in again.stdout
     pruned = project.answer("evidence", "prune", "--older-than", "0s", "--json")

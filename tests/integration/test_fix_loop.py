@@ -77,7 +77,7 @@ def test_three_loops_each_begin_with_what_the_one_before_left(repaired: Project,
     provider.answers(repairing("after", "one", "two", "right"))
     result = repaired.run("verify", wrong_work(repaired, "wo-three"))
     assert result.returncode == 0, result.stdout + result.stderr
-    assert "VERIFIED wo-three, attempt 4" in result.stdout
+    assert "\nVERIFIED\nwo-three, attempt 4" in result.stdout
     assert "the patch is in the workspace: a.txt" in result.stdout
     for loop in (1, 2, 3):
         assert f"fix loop {loop} of 3  APPLIED:1, 1 edit, 2 calls refused, round {loop + 1}: " in result.stderr

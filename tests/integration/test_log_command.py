@@ -22,7 +22,8 @@ import pytest
 from adapters.trail import SqlTrail
 from domain.event_kinds import problems
 from domain.events import HARNESS, TrailEntry, TrailRow
-from tests.integration.conftest import COUNTERSIGN, Project, wait_for
+from tests.acting import COUNTERSIGN
+from tests.integration.conftest import Project, wait_for
 from tests.postgres import Cluster
 
 CRITERIA = [

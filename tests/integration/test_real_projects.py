@@ -113,6 +113,8 @@ def test_a_published_package_is_verified_as_it_is_and_not_when_it_is_broken(
     project = Project(root, host.environment)
     found = project.answer("init", "--json")
     assert found["image"] == ("node" if package.npm else "python")
+    assert found["pinned"] is False
+    project.answer("trust", "--as", "human:ann", "--yes", "--json")
     good = project.run("verify", ".countersign/order.yaml")
     assert good.returncode == 0, json.dumps(found) + good.stdout + good.stderr
     break_it(root, package)

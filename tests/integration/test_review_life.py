@@ -31,7 +31,8 @@ from entrypoints.review.app import ReviewApp
 from entrypoints.review.asking import LiveAsker
 from entrypoints.review.form import ActForm
 from entrypoints.review.page import Page
-from tests.integration.conftest import COUNTERSIGN, Project, wait_for
+from tests.acting import COUNTERSIGN
+from tests.integration.conftest import Project, wait_for
 
 ANN = Sender(Actor(role="unattributed", identity="ann"))
 CLAIM = {
@@ -295,11 +296,11 @@ class TestTheRealCommand:
         assert waiting.run("review", "life/greeting", "--key", "nowhere").returncode == 2
 
 
-def test_a_round_that_stands_alone_is_looked_at(shared: Project, tmp_path: Path) -> None:
+def test_a_standalone_round_is_looked_at(shared: Project, tmp_path: Path) -> None:
     criterion = {"id": "there", "type": "file_exists", "params": {"path": "a.txt"}}
     order = shared.order(id="alone", acceptance_criteria=[criterion], verification={"objective_only": True})
     assert shared.run("verify", order).returncode == 0
     printed = shared.run("review", "local/alone", "--plain")
     assert printed.returncode == 0
-    assert "nobody waits for a decision" in printed.stdout
+    assert "none: a standalone round" in printed.stdout
     assert "✓ there  passed" in printed.stdout

@@ -18,9 +18,10 @@ from typing import Any
 import docker
 import pytest
 
-from adapters.sandbox import DockerSandbox, setup, setup_watch
+from adapters.sandbox import setup, setup_watch
 from adapters.sandbox.engine import Engine, inspect_image
 from adapters.sandbox.images import host_certificates
+from adapters.sandbox.sandbox import DockerSandbox
 from domain.errors import Cause, Unavailable
 from domain.messages import Image, SetupInput
 from domain.tree import Entry, Manifest

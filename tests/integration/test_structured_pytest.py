@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from adapters.checkers.pytest_check import PytestChecker, again
-from adapters.sandbox import DockerSandbox
+from adapters.sandbox.sandbox import DockerSandbox
 from domain.checks import Item, Observation, Outcome
 from domain.command_criteria import Pytest, PytestParams
 from domain.order import Resources

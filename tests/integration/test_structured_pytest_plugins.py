@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adapters.checkers.pytest_check import PytestChecker
-from adapters.sandbox import DockerSandbox
+from adapters.sandbox.sandbox import DockerSandbox
 from domain.checks import Item
 from domain.command_criteria import Pytest, PytestParams
 from domain.messages import SetupInput

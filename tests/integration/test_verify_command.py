@@ -26,7 +26,12 @@ def check(name: str, command: str, **fields: Any) -> dict[str, Any]:
     ("name", "order", "code", "said"),
     [
         ("wo-verified", {"verification": {"checks": [check("new", "grep -q after a.txt")]}}, 0, "VERIFIED"),
-        ("wo-failed", {"verification": {"checks": [check("old", "grep -q before a.txt")]}}, 1, "changes requested"),
+        (
+            "wo-failed",
+            {"verification": {"checks": [check("old", "grep -q before a.txt")]}},
+            1,
+            "NOT VERIFIED: old failed",
+        ),
         ("wo-malformed", {"verification": {"chekcs": []}}, 2, "did you mean 'checks'?"),
         (
             "wo-image",
@@ -92,7 +97,7 @@ def test_a_criterion_that_nobody_judged_is_in_the_report(shared: Project) -> Non
 def test_an_order_is_verified_again_by_its_id(shared: Project) -> None:
     shared.run("verify", shared.order(id="wo-again", verification={"checks": [check("any", "true")]}))
     (shared.root / "wo-again.yaml").unlink()
-    result = shared.run("verify", "wo-again", "--json")
+    result = shared.run("verify", "wo-again", "--again", "--json")
     assert json.loads(result.stdout)["attempt"] == 2, result.stderr
 
 

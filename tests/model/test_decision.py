@@ -4,48 +4,54 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.checks import CheckResult, Outcome, all_required_passed
+from domain.checks import NOTHING_TO_CHECK, CheckResult, Outcome, all_required_passed
 from domain.decision import VERDICTS, Counters, Decision, Facts, Policy, RoundOutcome, decide
 from domain.order import Order
 from domain.verdict import Audit, AuditorOutcome
 
 P, F, C = Outcome.PASSED, Outcome.FAILED, Outcome.COULD_NOT_RUN
-MIXTURES: tuple[tuple[Outcome, ...], ...] = ((), (P,), (F,), (C,), (P, F), (P, C), (F, C), (P, F, C))
+N: Literal["nothing"] = "nothing"
+"""A check that constrains nothing: it could not run, with the code that says so."""
+
+Kind = Outcome | Literal["nothing"]
+MIXTURES: tuple[tuple[Kind, ...], ...] = ((), (P,), (F,), (C,), (P, F), (P, C), (F, C), (P, F, C))
+EMPTY: tuple[tuple[Kind, ...], ...] = ((N,), (P, N), (F, N), (C, N))
 RATE = 0.5
 OPEN = {RoundOutcome.CHANGES_REQUESTED, RoundOutcome.FAILED, RoundOutcome.NEEDS_HUMAN, RoundOutcome.INCONCLUSIVE}
 
 
-def result(id: str, outcome: Outcome, spelling: Any = "check", required: bool = True) -> CheckResult:
+def result(id: str, kind: Kind, spelling: Any = "check", required: bool = True) -> CheckResult:
+    outcome = C if kind == N else kind
     return CheckResult(
         id=id,
         spelling=spelling,
         type="command_exit_zero",
         required=required,
         outcome=outcome,
-        code=f"code_{outcome}",
+        code=NOTHING_TO_CHECK if kind == N else f"code_{outcome}",
         text=f"text of {id}",
         evidence=f"evidence of {id}",
     )
 
 
-def _results(spelling: str, required: bool) -> dict[tuple[Outcome, ...], tuple[CheckResult, ...]]:
+def _results(spelling: str, required: bool) -> dict[tuple[Kind, ...], tuple[CheckResult, ...]]:
     return {
         mixture: tuple(
             result(f"{spelling}-{required}-{place}", outcome, spelling, required)
             for place, outcome in enumerate(mixture)
         )
-        for mixture in MIXTURES
+        for mixture in (*MIXTURES, *EMPTY)
     }
 
 
 CHECKS, CRITERIA = _results("check", True), _results("criterion", True)
-ADVISORY = tuple(() if o is None else (result("advisory", o, required=False),) for o in (None, P, F, C))
+ADVISORY = tuple(() if o is None else (result("advisory", o, required=False),) for o in (None, P, F, C, N))
 
 
 SURE, UNSURE = 0.9, 0.3
@@ -68,8 +74,8 @@ AUDITS = {subjective: _audits(passed) for subjective, passed in PASSED.items()}
 
 
 def facts(
-    checks: tuple[Outcome, ...] = (),
-    criteria: tuple[Outcome, ...] = (),
+    checks: tuple[Kind, ...] = (),
+    criteria: tuple[Kind, ...] = (),
     advisory: tuple[CheckResult, ...] = (),
     subjective: str = "none",
     audit: Audit | None = None,
@@ -90,8 +96,16 @@ def facts(
 
 
 def every_facts(violated: bool, refused: bool) -> Iterator[Facts]:
-    """All classes of what a round can learn: 8 x 8 mixtures, 4 advisory, 4 subjective, 12 audits."""
-    for checks, criteria, advisory, subjective in itertools.product(MIXTURES, MIXTURES, ADVISORY, PASSED):
+    """All classes of what a round can learn: 8 x 8 mixtures, 5 advisory, 4 subjective, 12 audits.
+
+    What constrains nothing takes the place of a check, or of a criterion, in 4 more mixtures each.
+    """
+    mixtures = [
+        *itertools.product(MIXTURES, MIXTURES, ADVISORY),
+        *itertools.product(EMPTY, MIXTURES, ADVISORY[:1]),
+        *itertools.product(MIXTURES, EMPTY, ADVISORY[:1]),
+    ]
+    for (checks, criteria, advisory), subjective in itertools.product(mixtures, PASSED):
         for audit in AUDITS[subjective]:
             yield facts(checks, criteria, advisory, subjective, audit, violated, refused)
 
@@ -146,7 +160,8 @@ def hold(of: Facts, policy: Policy, decision: Decision) -> None:
     """What must be true of every decision on a round that was let in."""
     case = (of, policy, decision)
     failed = any(r.required and r.outcome is F for r in of.results)
-    unknown = any(r.required and r.outcome is C for r in of.results)
+    unknown = any(r.required and r.outcome is C and r.code != NOTHING_TO_CHECK for r in of.results)
+    empty = any(r.required and r.code == NOTHING_TO_CHECK for r in of.results)
     hard_fail = of.audit is not None and of.audit.outcome is AuditorOutcome.FAILED
     assert decision.reasons, case
     assert decision.verdict == VERDICTS[decision.outcome], case
@@ -158,6 +173,9 @@ def hold(of: Facts, policy: Policy, decision: Decision) -> None:
         assert decision.outcome is (RoundOutcome.FAILED if hard_fail else RoundOutcome.CHANGES_REQUESTED), case
     if unknown:
         assert failed or decision.outcome is RoundOutcome.INCONCLUSIVE, case
+    if empty and not failed and not unknown:
+        assert (decision.outcome, decision.trigger) == (RoundOutcome.NEEDS_HUMAN, NOTHING_TO_CHECK), case
+        assert {reason.code for reason in decision.reasons} == {NOTHING_TO_CHECK}, case
     if decision.outcome is RoundOutcome.INCONCLUSIVE:
         assert unknown or (of.audit is not None and of.audit.outcome is AuditorOutcome.INCONCLUSIVE), case
     if decision.outcome is RoundOutcome.VERIFIED:
@@ -170,7 +188,7 @@ def hold(of: Facts, policy: Policy, decision: Decision) -> None:
 
 
 def test_every_combination_of_a_round_that_was_let_in() -> None:
-    """196,608 combinations of facts and policies: total, explained, a pass exactly where one was earned."""
+    """294,912 combinations of facts and policies: total, explained, a pass exactly where one was earned."""
     policies = every_policy(enabled=True)
     for of in every_facts(violated=False, refused=False):
         for policy in policies:
@@ -386,6 +404,25 @@ TRUTH_TABLE = {
         VERIFIED, f"all_required_passed {NOTHING}", policy=WARN, audit=APPROVED
     ),
     "nothing to check and no auditor, where that is a warning": row(HUMAN, NOTHING, NOTHING, WARN),
+    "a required check that constrains nothing": row(HUMAN, NOTHING, NOTHING, checks=(N,)),
+    "a required check that constrains nothing, beside one that passed": row(HUMAN, NOTHING, NOTHING, checks=(P, N)),
+    "a check that constrains nothing, where no check at all would be a warning": row(
+        HUMAN, NOTHING, NOTHING, WARN, checks=(N,), audit=APPROVED
+    ),
+    "a required criterion that constrains nothing, whatever may fail": row(
+        HUMAN, NOTHING, NOTHING, HALF, checks=(P,), criteria=(N,)
+    ),
+    "a required check that constrains nothing is not tried again": row(
+        HUMAN, NOTHING, NOTHING, checks=(N,), inconclusive=3
+    ),
+    "a required check constrains nothing and another failed": row(CHANGES, "code_failed", checks=(F, N)),
+    "a required check constrains nothing and another could not run": row(UNKNOWN, "code_could_not_run", checks=(C, N)),
+    "a required check constrains nothing, so the auditor's word does not matter": row(
+        HUMAN, NOTHING, NOTHING, checks=(P, N), audit=HARD
+    ),
+    "an advisory check that constrains nothing": row(
+        VERIFIED, "all_required_passed", checks=(P,), advisory=ADVISORY[4]
+    ),
     "a required subjective criterion that nobody judged": row(
         HUMAN, "not_judged", "not_judged", checks=(P,), subjective="unjudged"
     ),
@@ -504,7 +541,7 @@ RESULTS = st.lists(
     st.builds(
         result,
         id=st.sampled_from("abcdef"),
-        outcome=st.sampled_from(Outcome),
+        kind=st.sampled_from([*Outcome, N]),
         spelling=st.sampled_from(["criterion", "check"]),
         required=st.booleans(),
     ),

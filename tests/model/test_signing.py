@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.acts import approving, asked, editing, people
-from domain.acts.step import Declined, Outcome, Step
+from domain.acts.step import Declined, Outcome, Step, refused
 from domain.events import Actor, Role
 from domain.lifecycle import Command
 from domain.requests import (
@@ -27,9 +27,8 @@ from domain.requests import (
     Return,
     Unblock,
 )
-from domain.signatures import PersonRole, SignatureCheck, Signed, Statement
+from domain.signatures import LEAST_ROLE, PersonRole, SignatureCheck, Signed, Statement
 from domain.signing import (
-    LEAST_ROLE,
     LONGEST,
     LONGEST_NONCE,
     UNSIGNED,
@@ -141,7 +140,7 @@ def test_unsigned(command: Command, policy: str, signers: str, role: Role) -> No
     if policy == "required" and command not in UNSIGNED:
         assert code(found) == "signature_required"
     else:
-        assert found == Permit(Actor(role="unattributed", identity="ann"))
+        assert found == Permit(Actor(role="unattributed", identity="ann"), "said")
 
 
 def test_where_nobody_can_sign_a_signature_is_refused() -> None:
@@ -208,7 +207,17 @@ def test_what_the_request_says_is_what_was_signed() -> None:
         "acknowledged": ("lint",), "extra_attempts": 3, "cost_usd": 2.0, "worker": "sh", "changes": {"content": "x"},
         "order_index": 2,
     }  # fmt: skip
-    own = {"actor", "session", "tool_call_id", "expected_version", "snapshot", "dry_run", "signed"}
+    own = {
+        "actor",
+        "session",
+        "tool_call_id",
+        "expected_version",
+        "snapshot",
+        "dry_run",
+        "signed",
+        "marks",
+        "established",
+    }
     at = of("optional")
     for command, request in REQUESTS.items():
         for name in sorted(set(type(request).model_fields) - own):
@@ -350,12 +359,13 @@ def test_what_changed_is_from_the_first_row_to_the_last() -> None:
 
 def test_a_refusals_row_says_whose_signature_it_had() -> None:
     event = Step(todo=of(), events=({"action": "refused", "actor": ASKED, "payload": {"code": "x"}},))
+    request = Approve(actor=ASKED)
     for check, told in (
         (good(), {"signer": ANN, "fingerprint": "SHA256:x"}),
         (SignatureCheck(code="unknown_signer", fingerprint="SHA256:y"), {"fingerprint": "SHA256:y"}),
         (None, {}),
     ):
-        (row,) = asked.told_signer(event, check).events
+        (row,) = asked.told_sender(event, request, check).events
         assert row.payload == {"code": "x", **told}
 
 
@@ -367,3 +377,47 @@ def test_roles_that_no_person_has_stay_what_they_are() -> None:
     human = Approve(actor=Actor(role="human", identity=ANN))
     assert str(asked.unsigned(human).actor) == f"unattributed:{ANN}"
     assert NOON.tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    ("asks", "wanted"),
+    [
+        ({}, "said"),
+        ({"established": "said"}, "said"),
+        ({"established": "terminal"}, "terminal"),
+        ({"established": "token"}, "token"),
+        ({"established": "signed"}, "said"),
+    ],
+)
+def test_the_persons_row_says_how_they_were_established(asks: dict[str, Any], wanted: str) -> None:
+    at = of("optional")
+    request = Reject(actor=ASKED, feedback="again", **asks)
+    outcome, _ = asked.done(at, Command.REJECT, request, people.reject, None, NOON)
+    assert isinstance(outcome, Step)
+    assert [event.payload.get("established") for event in outcome.events] == [wanted]
+
+
+def test_a_signature_establishes_whatever_else_is_said() -> None:
+    at = of("optional")
+    request = signed(at, Command.REJECT).model_copy(update={"established": "terminal"})
+    assert isinstance(request, Reject)
+    outcome, _ = asked.done(at, Command.REJECT, request, people.reject, good(), NOON)
+    assert isinstance(outcome, Step)
+    assert [event.payload.get("established") for event in outcome.events] == ["signed"]
+
+
+def test_how_they_were_established_is_no_part_of_what_people_sign() -> None:
+    plain = Approve(actor=ASKED)
+    other = plain.model_copy(update={"established": "terminal", "marks": ("CLAUDECODE",)})
+    texts = {statement_of(Command.APPROVE, about_of(of()), one, "n1", EXPIRY).text for one in (plain, other)}
+    assert len(texts) == 1
+
+
+def test_a_refusals_row_says_which_marks_made_an_agent_of_a_person() -> None:
+    at = of("optional")
+    request = Approve(actor=Actor(role="worker", identity="ann"), marks=("CLAUDECODE",))
+    outcome, recorded = asked.done(at, Command.APPROVE, request, people.approve, None, NOON)
+    assert isinstance(outcome, Refusal)
+    assert outcome.code == "forbidden"
+    (row,) = asked.told_sender(refused(at, "approve", recorded.actor, outcome), recorded, None).events
+    assert (row.payload["code"], row.payload["marks"]) == ("forbidden", ["CLAUDECODE"])

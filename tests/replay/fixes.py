@@ -10,15 +10,19 @@ from typing import Any
 from temporalio.client import WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
+from domain.acts.standalone import StandaloneActInput, Standing
+from domain.events import Actor
 from domain.fix_messages import Applied, FixLoopInput, FixLoopResult
+from domain.requests import Approve
 from tests.fakes.evidence import MemoryStore
 from tests.fakes.trail import MemoryTrail
 from tests.replay.ways import Histories, compact
-from tests.workflow.conftest import FAILED, House, Script, working
+from tests.workflow.conftest import FAILED, House, Script, order_of, working
 from tests.workflow.fixing import loop_of, looped, repairs, rounds, started
 from tests.workflow.scripted_role import refused, repaired, unrepaired
 from workflows.fix_loop import FixLoopWorkflow
 from workflows.options import WORKFLOWS_QUEUE
+from workflows.standalone_act import StandaloneActWorkflow
 from workflows.verification import VerificationWorkflow
 
 Loop = WorkflowHandle[FixLoopWorkflow, FixLoopResult]
@@ -70,7 +74,33 @@ async def stopped(server: WorkflowEnvironment) -> Histories:
         return {**found, "fix_loop_cancelled_in_a_round": await _cancelled(in_round)}
 
 
-FIXES = (fixed, given_up, stopped)
+async def acted(server: WorkflowEnvironment) -> Histories:
+    """A person's act on a standalone round: done, and refused where another has decided meanwhile."""
+    async with _house(server) as house:
+        request = house.round(order_of("wo-a", verification={"objective_only": True}))
+        await house.client.execute_workflow(
+            VerificationWorkflow.run, request, id=f"{request.workflow_id}/acted", task_queue=WORKFLOWS_QUEUE
+        )
+        (view,) = house.trail.state("local", "wo-a").todos
+        found = {}
+        for name in ("standalone_act", "standalone_act_stale"):
+            act = StandaloneActInput(
+                session="local",
+                todo="wo-a",
+                store=house.trail.store_id(),
+                seen=Standing.of(view),
+                request=Approve(actor=Actor(role="unattributed", identity="ann")),
+                key=name,
+            )
+            handle = await house.client.start_workflow(
+                StandaloneActWorkflow.run, act, id=act.workflow_id, task_queue=WORKFLOWS_QUEUE
+            )
+            await handle.result()
+            found[name] = compact(await handle.fetch_history())
+        return found
+
+
+FIXES = (fixed, given_up, stopped, acted)
 
 
 @asynccontextmanager

@@ -93,6 +93,8 @@ RESULTS = {
         "audit_completed check_completed check_completed check_started check_started environment_ready "
         "environment_set_up scope_assessed snapshot_frozen verification_started -> verified (completed)"
     ),
+    "standalone_act": "approved -> verified (completed)",
+    "standalone_act_stale": "refused -> verified (completed)",
     "tests_wanted": (
         "audit_completed check_completed check_completed check_started check_started criterion_audited "
         "environment_ready role_pass_completed role_pass_completed role_pass_completed scope_assessed "

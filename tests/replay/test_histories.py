@@ -22,6 +22,7 @@ from tests.replay.results import RESULTS
 from workflows import attributes
 from workflows.fix_loop import FixLoopWorkflow
 from workflows.session.workflow import SessionWorkflow
+from workflows.standalone_act import StandaloneActWorkflow
 from workflows.todo import TodoWorkflow
 from workflows.verification import VerificationWorkflow
 
@@ -65,12 +66,14 @@ def told(history: WorkflowHistory) -> Told:
 
 
 def _outcome(last: HistoryEvent) -> str:
-    """Of a round, or of a fix loop."""
+    """Of a round, a fix loop, or an act on a standalone round."""
     results = last.workflow_execution_completed_event_attributes.result.payloads
     result: dict[str, Any] = json.loads(results[0].data) if results else {}
     if "ending" in result:
         return f"{result['ending']} {result['trigger']}".rstrip()
-    return str(result["decision"]["outcome"]) if result else ""
+    if "decision" not in result:
+        return str(result.get("status", ""))
+    return str(result["decision"]["outcome"])
 
 
 def history_of(path: Path) -> WorkflowHistory:
@@ -87,7 +90,7 @@ def test_what_was_recorded_came_to_what_it_should_and_replays(path: Path) -> Non
     result = RESULTS[path.stem]
     assert told(history).line == result or (result[:4] == "... " and told(history).line.endswith(result[4:]))
     replayer = Replayer(
-        workflows=[SessionWorkflow, TodoWorkflow, VerificationWorkflow, FixLoopWorkflow],
+        workflows=[SessionWorkflow, TodoWorkflow, VerificationWorkflow, FixLoopWorkflow, StandaloneActWorkflow],
         data_converter=pydantic_data_converter,
         debug_mode=True,  # without it what waits two seconds for a processor is taken for a deadlock, and fails
     )

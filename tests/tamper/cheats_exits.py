@@ -82,14 +82,14 @@ CLAIMS = (
         FAMILY,
         NODE,
         files={"lib/roman.js": "process.exit(0);\n"},
-        defence=("subverted",),
+        defence=("nothing_passed",),
     ),
     Claim(
         "node-exit-before-the-first-test",
         FAMILY,
         NODE,
         trick="process.nextTick(() => process.exit(0));\n",
-        defence=("subverted",),
+        defence=("nothing_passed",),
     ),
     Claim(
         "sh-sourced-file-exits",

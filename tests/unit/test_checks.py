@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from domain.checks import (
+    NOTHING_TO_CHECK,
     BaseOutcome,
     CheckResult,
     Item,
@@ -119,6 +120,28 @@ def test_pytest_that_no_recorder_reached_is_none_of_the_works_doing() -> None:
     assert beside_the_base(result, base).outcome is Outcome.COULD_NOT_RUN
     assert beside_the_base(result, base).next_step == "say kind: command"
     assert beside_the_base(result, base.model_copy(update={"code": "ok"})).outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize(
+    ("head", "base", "outcome", "code"),
+    [
+        ("nothing_passed", "nothing_passed", COULD_NOT_RUN, "nothing_to_check"),
+        ("no_tests", "no_tests", COULD_NOT_RUN, "nothing_to_check"),
+        ("no_trusted_tests", "nothing_passed", COULD_NOT_RUN, "nothing_to_check"),
+        ("nothing_passed", "ok", FAILED, "nothing_passed"),
+        ("no_tests", "tests_failed", FAILED, "no_tests"),
+        ("tests_missing", "nothing_passed", FAILED, "tests_missing"),
+        ("exit_code", "nothing_passed", FAILED, "exit_code"),
+    ],
+)
+def test_a_check_without_a_test_that_passes_constrains_nothing(
+    head: str, base: str, outcome: Outcome, code: str
+) -> None:
+    result = CheckResult(id="t", spelling="check", type="pytest", outcome=FAILED, code=head, text="seen")
+    there = BaseOutcome(outcome=PASSED if base == "ok" else FAILED, code=base)
+    told = beside_the_base(result, there)
+    assert (told.outcome, told.code, told.passed) == (outcome, code, False)
+    assert ("required: false" in told.next_step) == (code == NOTHING_TO_CHECK)
 
 
 def test_a_label_is_the_description_or_what_is_looked_at() -> None:

@@ -25,6 +25,7 @@ from entrypoints.cli.app import Commands
 from entrypoints.cli.output import speak
 from entrypoints.host_files import Files, HostState, Process
 from entrypoints.stores import build_evidence
+from tests.acting import as_a_person
 from tests.fakes.trail import Memory, MemoryTrail
 from tests.unit.test_events import row
 
@@ -85,7 +86,11 @@ class Desk:
         return session
 
     def run(self, *arguments: str) -> Spoken:
-        """`countersign ARGUMENTS`."""
+        """`countersign ARGUMENTS`, of a person with what a person needs who has no terminal."""
+        return self.run_bare(*as_a_person(arguments))
+
+    def run_bare(self, *arguments: str) -> Spoken:
+        """The same with these arguments and no other."""
         self.monkeypatch.setattr(sys, "argv", ["countersign", *arguments])
         with pytest.raises(SystemExit) as ended:
             speak(lambda: Commands(name="countersign")(list(arguments)))
@@ -192,7 +197,9 @@ def test_anybody_may_say_who_they_are(
 ) -> None:
     if by_variable:
         desk.monkeypatch.setenv("COUNTERSIGN_ACTOR", said)
-    assert desk.run("approve", "a", *(() if by_variable else ("--as", said))).code == 0
+    if role == "worker":  # which the todo refuses
+        desk.answer = Answer(refused=Refusal(code="forbidden", reason="it is so", next_step="ask"))
+    assert desk.run("approve", "a", *(() if by_variable else ("--as", said))).code == (role == "worker")
     request = desk.asked[0][2]
     assert (request.actor.role, request.actor.identity, request.session) == (role, name, session)
 
@@ -410,7 +417,9 @@ def waiting(desk: Desk) -> Desk:
         view("one", "c", order_digest="1", status="claimed", question="the auditor asks", waiting_since=early),
         view("one", "d", order_digest="1", status="verified"),
         view("two", "e", order_digest="1", status="needs_human", trigger="timeout", waiting_since=NOW),
-        view("local", "f", status="needs_human", trigger="nothing_to_check"),
+        view("local", "f", status="needs_human", trigger="nothing_to_check", attempt=1, waiting_since=late),
+        view("local", "g", status="failed", trigger="hard_fail"),
+        view("local", "h", status="in_progress"),
     )
     sessions = (
         SessionView(session="one", created_at=NOW, status=SessionStatus.PAUSED, paused_for="a"),
@@ -426,11 +435,17 @@ def test_the_inbox_has_what_waits_for_a_human_the_oldest_first(waiting: Desk) ->
     assert [(one["session"], one["todo"], one["why"]) for one in found] == [
         ("one", "b", "which one?"),
         ("three", "", "a human paused it"),
+        ("local", "f", "nothing_to_check"),
         ("one", "a", "timeout"),
     ]
+    assert [command.partition(" --")[0] for command in found[2]["next"]] == [
+        "countersign review local/f",
+        "countersign override local/f",
+        "countersign reject local/f",
+    ], "a standalone round has no worker to go back to, and its order is a file"
     assert "countersign unblock one/b --clarification TEXT --expected-version 1" in found[0]["next"]
     assert found[1]["next"] == ["countersign session resume three"]
-    assert "countersign return one/a --attempts 1 --reason TEXT --expected-version 1" in found[2]["next"]
+    assert "countersign return one/a --attempts 1 --reason TEXT --expected-version 1" in found[3]["next"]
 
 
 def test_a_todo_whose_fix_loop_runs_says_so(desk: Desk) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import io
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from domain.errors import Cause, Unavailable
 from domain.lifecycle import Command
 from domain.planning import SessionPlan
 from domain.read_model import TodoView
@@ -133,7 +135,7 @@ def test_what_people_ask_of_a_todo_is_of_a_tree_and_signed(desk: Desk, pen: Pen,
 def test_a_key_of_the_environment_signs_unless_it_is_taken_back(desk: Desk, pen: Pen, key: Path) -> None:
     desk.monkeypatch.setenv("COUNTERSIGN_SIGNING_KEY", str(key))
     assert desk.run("approve", "a").code == 0
-    assert desk.run("approve", "a", "--key", "").code == 0
+    assert desk.run("approve", "a", "--key", "", "--as", "human:ann", "--yes").code == 0
     signed = [request.signed for _, _, request in desk.asked if isinstance(request, HumanRequest)]
     assert signed == [SIGNED, None]
 
@@ -322,3 +324,124 @@ def _order_file(desk: Desk) -> Path:
         "id: new\ncontent: Do it\nworkspace: w\nbase: b\nverification: {checks: [{name: t, command: 'true'}]}\n"
     )
     return file
+
+
+REFUSED = Answer(refused=Refusal(code="forbidden", reason="never for a worker", next_step="ask"))
+
+
+@pytest.fixture
+def terminal(desk: Desk) -> Desk:
+    """The desk, at an interactive terminal."""
+    desk.monkeypatch.setattr("entrypoints.cli.person.at_a_terminal", lambda: True)
+    return desk
+
+
+def types(desk: Desk, text: str) -> None:
+    desk.monkeypatch.setattr(sys, "stdin", io.StringIO(f"{text}\n"))
+
+
+@pytest.mark.parametrize("more", ["", "--dry-run", "--as human:eve --yes", "--yes", "--key KEY"])
+@pytest.mark.parametrize("line", [*OF_TODOS, *OF_SESSIONS])
+def test_what_an_agent_asks_as_a_person_is_refused_and_recorded_also_a_trial(
+    terminal: Desk, pen: Pen, key: Path, line: str, more: str
+) -> None:
+    if line in OF_SESSIONS and "KEY" in more:
+        more = ""
+    terminal.monkeypatch.setenv("CLAUDECODE", "1")
+    terminal.answer = REFUSED
+    types(terminal, "a")
+    spoken = terminal.run_bare(*line.split(), *more.replace("KEY", str(key)).split())
+    assert (spoken.code, pen.asked) == (1, [])
+    assert "CLAUDECODE" in spoken.err
+    assert "(forbidden)" in spoken.err
+    ((_, _, request),) = terminal.asked
+    assert isinstance(request, HumanRequest)
+    name = "eve" if "eve" in more else "ann"
+    assert (str(request.actor), request.marks) == (f"worker:{name}", ("CLAUDECODE",))
+    assert (request.dry_run, request.signed) == (False, None)
+
+
+@pytest.mark.parametrize("line", ["todo subtask one/a", "todo create one --as human:eve"])
+def test_an_agent_adds_no_todo_as_a_person(planning: Desk, line: str) -> None:
+    planning.monkeypatch.setenv("GEMINI_CLI", "1")
+    planning.answer = REFUSED
+    spoken = planning.run(*line.split(), "--file", str(_order_file(planning)))
+    assert (spoken.code, "(forbidden)" in spoken.err) == (1, True)
+    ((whom, command, request),) = planning.asked
+    assert isinstance(request, Create)
+    assert (whom, command, request.actor.role, request.marks) == ("one", "create", "worker", ("GEMINI_CLI",))
+    assert request.refused
+    assert (request.refused.code, request.orders) == ("forbidden", "")
+
+
+def test_a_refusal_that_could_not_be_recorded_stands_and_says_so(desk: Desk) -> None:
+    async def away(*_: Any) -> Answer:
+        raise Unavailable(Cause.SERVER_UNAVAILABLE, "the server is away", "wait")
+
+    desk.monkeypatch.setenv("CODEX_SANDBOX", "seatbelt")
+    desk.monkeypatch.setattr(desk, "ask_todo", away)
+    spoken = desk.run("approve", "a", "--json")
+    assert (spoken.code, spoken.json["code"]) == (1, "forbidden")
+    assert "(not recorded: the server is away)" in spoken.json["reason"]
+
+
+def test_marks_of_the_project_count_too(desk: Desk) -> None:
+    desk.monkeypatch.setenv("MY_AGENT_ID", "7")
+    assert desk.run("approve", "a").code == 0
+    desk.answer = REFUSED
+    further = desk.settings.model_copy(update={"agent_marks": ("MY_AGENT_*",)})
+    desk.monkeypatch.setattr("entrypoints.cli.common.settings", lambda: further)
+    assert "MY_AGENT_ID" in desk.run("approve", "a").err
+
+
+@pytest.mark.parametrize("line", OF_TODOS)
+def test_a_person_types_the_todo_at_a_terminal(terminal: Desk, line: str) -> None:
+    types(terminal, "one/a")
+    spoken = terminal.run_bare(*line.split())
+    assert spoken.code == 0, spoken.err
+    assert "type one/a or a: " in spoken.err
+    types(terminal, "one")
+    wrong = terminal.run_bare(*line.split(), "--json")
+    assert (wrong.code, wrong.json["code"]) == (1, "not_confirmed")
+    types(terminal, "")
+    assert terminal.run_bare(*line.split(), "--dry-run").code == 0
+    how = [
+        (request.established, request.dry_run) for _, _, request in terminal.asked if isinstance(request, HumanRequest)
+    ]
+    assert how == [("terminal", False), ("terminal", True)]
+
+
+@pytest.mark.parametrize("line", OF_TODOS)
+@pytest.mark.parametrize("options", ["", "--yes", "--as human:eve", "--dry-run", "--dry-run --as human:eve"])
+def test_without_a_terminal_nobody_is_a_person_by_half(desk: Desk, line: str, options: str) -> None:
+    spoken = desk.run_bare(*line.split(), *options.split(), "--json")
+    assert (spoken.code, spoken.json["code"], desk.asked) == (1, "not_a_person", [])
+    assert "--as human:NAME --yes" in spoken.json["next_step"]
+
+
+def test_without_a_terminal_a_name_and_yes_are_what_is_said(desk: Desk) -> None:
+    assert desk.run_bare("approve", "a", "--as", "human:eve", "--yes").code == 0
+    desk.monkeypatch.setenv("COUNTERSIGN_ACTOR", "human:eve")
+    assert desk.run_bare("approve", "a").code == 1
+    assert desk.run_bare("approve", "a", "--yes").code == 0
+    assert [request.model_dump()["established"] for _, _, request in desk.asked] == ["said", "said"]
+
+
+@pytest.mark.parametrize("line", OF_SESSIONS)
+def test_of_a_session_nothing_is_typed_and_it_is_said_how_they_were_established(terminal: Desk, line: str) -> None:
+    types(terminal, "")
+    assert terminal.run_bare(*line.split()).code == 0
+    terminal.monkeypatch.setattr("entrypoints.cli.person.at_a_terminal", lambda: False)
+    assert terminal.run_bare(*line.split()).code == 0
+    assert [request.model_dump()["established"] for _, _, request in terminal.asked] == ["terminal", "said"]
+
+
+@pytest.mark.parametrize("line", OF_TODOS)
+def test_where_only_signed_acts_are_taken_no_other_is_sent(desk: Desk, pen: Pen, key: Path, line: str) -> None:
+    signed_only = desk.settings.model_copy(update={"human_acts": "signed"})
+    desk.monkeypatch.setattr("entrypoints.cli.common.settings", lambda: signed_only)
+    for options in ("--as human:eve --yes", "--dry-run --as human:eve --yes"):
+        spoken = desk.run_bare(*line.split(), *options.split(), "--json")
+        assert (spoken.code, spoken.json["code"], desk.asked) == (1, "signature_required", [])
+    assert desk.run_bare(*line.split(), "--key", str(key)).code == 0
+    assert desk.asked[0][2].model_dump()["signed"]

@@ -9,8 +9,7 @@ import pytest
 from typer.testing import Result
 
 from domain.errors import Cause, Unavailable
-from domain.events import RowFilter, TrailRow
-from domain.ports import EVERYTHING
+from domain.events import EVERYTHING, RowFilter, TrailRow
 from entrypoints.cli import common, log_follow, log_show
 from tests.fakes.trail import Memory, MemoryTrail
 from tests.unit.test_cli_log import LINE, entry, memory, run, three

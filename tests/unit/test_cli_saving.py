@@ -19,6 +19,7 @@ from domain.order import Order
 from domain.policy_floor import PolicyFloor
 from entrypoints import exporting
 from entrypoints.cli import common, saving, verify
+from entrypoints.pinning import Options
 from tests.fakes.rounds import World
 from tests.unit.test_order_writing import CALL, CHECK, READABLE
 
@@ -153,7 +154,7 @@ class TestSaving:
 
 class TestWhereTo:
     def into(self, world: World, name: str) -> OrderText:
-        order, _ = verify._find_order(name, None, None)
+        order = verify._find_order(name, Options()).order
         return verify._save_into(name, None, None, order, NO_POLICY)
 
     def test_a_file_is_where_it_is(self, world: World) -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from domain.base import canonical_json
 from domain.checks import CheckResult, Outcome
-from domain.messages import ProbeSeen, ScopeResult
+from domain.messages import ScopeResult
 from domain.order import Order
+from domain.probes import ProbeSeen
 from domain.roles.course import audit_of, follow_up, most_passes, time_left, unasked
 from domain.roles.opinion import Question
 from domain.roles.results import PassOutcome, PassResult
@@ -28,6 +29,9 @@ def result(outcome: Outcome, required: bool = True) -> CheckResult:
     return CheckResult(id="c", spelling="check", type="command", outcome=outcome, code="x", required=required)
 
 
+EMPTY = result(Outcome.COULD_NOT_RUN).model_copy(update={"code": "nothing_to_check"})
+
+
 @pytest.mark.parametrize(
     ("verification", "scope", "results", "unknown", "why"),
     [
@@ -42,6 +46,9 @@ def result(outcome: Outcome, required: bool = True) -> CheckResult:
         ({}, SCOPE, [result(Outcome.COULD_NOT_RUN)], False, "what could not run is tried again first"),
         ({}, SCOPE, [result(Outcome.COULD_NOT_RUN, required=False)], False, ""),
         ({}, SCOPE, [result(Outcome.COULD_NOT_RUN), result(Outcome.FAILED)], False, ""),
+        ({}, SCOPE, [EMPTY, result(Outcome.PASSED)], False, "a required check has nothing to check: a person decides"),
+        ({}, SCOPE, [EMPTY, result(Outcome.FAILED)], False, ""),
+        ({}, SCOPE, [EMPTY.model_copy(update={"required": False})], False, ""),
         ({}, SCOPE, [result(Outcome.PASSED)], True, "what could not run is tried again first"),
     ],
 )

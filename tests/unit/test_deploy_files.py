@@ -12,7 +12,7 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from adapters.config.settings import Settings, _variables
+from adapters.config.settings import Settings, variables_of_field
 from domain.roles.models import KEYS
 from entrypoints.host import QueueName
 
@@ -114,7 +114,7 @@ def queues(worker: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize(("name", "worker"), list(workers()), ids=[name for name, _ in workers()])
 class TestAWorker:
     def test_every_variable_is_a_setting(self, name: str, worker: dict[str, Any]) -> None:
-        known = {variable for field in Settings.model_fields for variable in _variables(field)}
+        known = {variable for field in Settings.model_fields for variable in variables_of_field(field)}
         assert variables(worker) <= known | OTHERS_VARIABLES
 
     def test_it_has_what_it_needs(self, name: str, worker: dict[str, Any]) -> None:

@@ -25,6 +25,7 @@ from entrypoints import rounds
 from entrypoints.cli import common
 from entrypoints.cli.eval import evaluate
 from entrypoints.evaluating import Evaluation, Plan
+from entrypoints.remembered import request_of, trees_now
 from entrypoints.stored_verdicts import StoredVerdicts
 from tests.fakes.evidence import MemoryStore
 from tests.fakes.trail import MemoryTrail
@@ -106,7 +107,7 @@ class House:
             ),
             started_at=NOW,
             ended_at=NOW,
-            frozen=self.stored._frozen(claim),
+            frozen=trees_now(self.settings, self.store, request_of(claim.order, claim.order_file)),
             scope=TREE,
             decision=Decision(outcome=outcome, reasons=(Reason(code="c", text="because"),), trigger=""),
             head_sequence=1,
@@ -243,11 +244,11 @@ def test_a_tree_that_cannot_be_taken_has_no_verdict(house: House, tree: str) -> 
 
 
 def test_a_store_that_is_gone_is_told(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone(_: bytes) -> str:
+    def gone(_: str) -> bytes:
         raise Unavailable(Cause.STORE_UNAVAILABLE, "gone", "mount it")
 
     house.decide(house.claims[0], RoundOutcome.VERIFIED)
-    monkeypatch.setattr(house.store, "put", gone)
+    monkeypatch.setattr(house.store, "get", gone)
     with pytest.raises(Unavailable, match="gone"):
         house.run(Plan(stored=True))
 

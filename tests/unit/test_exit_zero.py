@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from adapters.checkers.again import Again
 from adapters.checkers.exit_zero import CommandExitZeroChecker
 from domain.base import canonical_json
 from domain.checks import Item, Observation, Outcome
@@ -149,7 +150,6 @@ async def test_a_control_that_cannot_be_used_is_no_verdict() -> None:
     [
         {"base": ""},
         {"controls": False},
-        {"trusted": ""},
         {"command": "ruff check tests"},
         {"command": "sh -n tests/a.sh"},
     ],
@@ -158,6 +158,50 @@ async def test_where_there_is_no_control(more: dict[str, Any]) -> None:
     world = World()
     finding = await world.check(**more)
     assert (finding.code, finding.control, world.ran) == ("ok", None, ["work"])
+
+
+async def test_tests_without_a_value_to_change_are_run_on_the_base() -> None:
+    world = World(base=FAILS)
+    finding = await world.check(trusted="")
+    assert (finding.code, finding.control, world.ran) == ("ok", None, ["work", "base"])
+
+
+def says(output: str, exit_code: int = 0) -> Observation:
+    return Observation(exit_code=exit_code, stdout=output)
+
+
+MADE = {
+    "as many": ("3 passing\n", says("3 passing\n"), "ok"),
+    "more": ("4 passing\n", says("2 passing\n1 failing\n", 1), "ok"),
+    "fewer": ("2 passing\n1 pending\n", says("3 passing\n"), "tests_missing"),
+    "no counts any more": ("done\n", says("3 passing\n"), "tests_missing"),
+    "its own": ("2 passing\n", says("0 passing\n"), "no_trusted_tests"),
+    "its own, where the base has no such script": (
+        "2 passing\n",
+        says('npm error Missing script: "test"\n', 1),
+        "no_trusted_tests",
+    ),
+    "a base that ended before it had a count": ("2 passing\n", says("SyntaxError\n", 1), "ok"),
+    "none": ("0 passing\n3 pending\n", says("3 passing\n"), "nothing_passed"),
+}
+
+
+@pytest.mark.parametrize(("head", "base", "code"), MADE.values(), ids=MADE)
+@pytest.mark.parametrize("control", [None, OTHER])
+async def test_as_many_tests_run_as_on_the_base(head: str, base: Observation, code: str, control: Any) -> None:
+    world = World(work=says(head), base=base, work_control=FAILS)
+    finding = await world.check(control=control, trusted="")
+    if control and head == "done\n":
+        code = "ok"  # a control that fails stands for tests that are not counted
+    assert (finding.code, finding.outcome is Outcome.PASSED) == (code, code == "ok")
+    criterion = CommandExitZero.model_validate(finding.seen["criterion"])
+    item = Item(spelling="check", criterion=criterion)
+    assert await Again(world.store).judge(item, finding, world.requests[0].tree) == (finding.outcome, code)
+
+
+async def test_a_linter_is_judged_by_its_exit_code_whatever_it_prints() -> None:
+    world = World(work=says("0 passing\n"), base=says("3 passing\n"))
+    assert (await world.check(command="ruff check tests")).code == "ok"
 
 
 @pytest.mark.parametrize("which", ["work", "work_changed"])

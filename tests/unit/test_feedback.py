@@ -8,13 +8,16 @@ import pytest
 
 from domain.checks import CheckResult, Outcome
 from domain.decision import Decision, Reason, RoundOutcome
+from domain.failing_tests.failed_test import FailedTest
+from domain.failing_tests.readers import LISTED, NAMED, FailedTests
 from domain.feedback import (
     DIFF_CHARACTERS,
     DIFF_LINES,
     DROPPED_PATHS,
     FROM_THE_AUDITOR,
     NAMED_PATHS,
-    OUTPUT_LINES,
+    TOLD,
+    Attempt,
     RetryContext,
     head,
     is_objection,
@@ -25,6 +28,8 @@ from domain.order import Retry
 from domain.scope import ScopeReport
 from domain.tree import BUILT_IN, IGNORED, Dropped
 
+ATTEMPT = Attempt(session="local", todo="wo-1", number=1)
+SHOW = "countersign evidence show wo-1 --attempt 1 --log"
 CHANGES = Decision(outcome=RoundOutcome.CHANGES_REQUESTED, reasons=(Reason(code="exit_code", text="tests: exit"),))
 
 
@@ -41,15 +46,47 @@ def context(
     decision: Decision = CHANGES,
     retry: Retry = Retry(),  # noqa: B008 - frozen
 ) -> RetryContext:
-    told = retry_context(1, retry, decision, results, ScopeReport(restored=restored, dropped=dropped), diff)
+    told = retry_context(ATTEMPT, retry, decision, results, ScopeReport(restored=restored, dropped=dropped), diff)
     assert told is not None
     return told
 
 
-@pytest.mark.parametrize("outcome", [o for o in RoundOutcome if o is not RoundOutcome.CHANGES_REQUESTED])
-def test_only_requested_changes_are_told(outcome: RoundOutcome) -> None:
+@pytest.mark.parametrize("outcome", [o for o in RoundOutcome if o not in TOLD])
+def test_a_round_that_asks_nothing_of_anybody_tells_nothing(outcome: RoundOutcome) -> None:
     decision = Decision(outcome=outcome, reasons=())
-    assert retry_context(1, Retry(), decision, (result(),), ScopeReport(), "diff") is None
+    assert retry_context(ATTEMPT, Retry(), decision, (result(),), ScopeReport(), "diff") is None
+
+
+def test_a_round_that_a_person_decides_tells_what_was_seen_and_why_it_waits() -> None:
+    reasons = (
+        Reason(code="tests_failed", text="tests: 1 test failed"),
+        Reason(code="not_judged", text="AC-9: nobody judged it"),
+        Reason(code="auditor_blocked", text="which of the two?"),
+    )
+    decision = Decision(outcome=RoundOutcome.NEEDS_HUMAN, reasons=reasons)
+    results = (
+        result(text="1 test failed", stdout="boom"),
+        result("lint", Outcome.COULD_NOT_RUN, stderr="no engine"),
+        result("ok", Outcome.PASSED, stdout="fine"),
+    )
+    told = context(results, decision=decision, diff="+a\n")
+    assert told.specific_failures == ("tests: 1 test failed", "AC-9: nobody judged it")
+    assert told.verifier_feedback == "the auditor: which of the two?"
+    assert told.outputs == {"tests": "boom", "lint": "no engine"}
+    assert (told.prior_diff, told.attempt_number) == ("+a\n", 2)
+
+
+def test_the_tests_that_the_text_has_no_room_for_are_told_one_by_one() -> None:
+    listed = tuple(FailedTest(test=f"t{n}", message="no", place=f"a.js:{n}") for n in range(LISTED))
+    failing = FailedTests(count=LISTED + 3, listed=listed)
+    told = retry_context(
+        ATTEMPT, Retry(), CHANGES, (result(text=f"exit code 1; {failing}"),), None, "", failing={"tests": failing}
+    )
+    assert told is not None
+    first, *others, last = told.specific_failures
+    assert "t0 (no; a.js:0)" in first
+    assert others == [f"tests: t{n} (no; a.js:{n})" for n in range(NAMED, LISTED)]
+    assert last == f"tests: 3 more failing tests: {SHOW} tests"
 
 
 def test_the_next_attempt_is_counted_against_the_cap() -> None:
@@ -96,7 +133,7 @@ def test_dropped_paths_are_no_failure_when_nothing_failed_and_they_are_cut() -> 
 
 
 def test_a_round_without_trees_has_nothing_restored() -> None:
-    told = retry_context(1, Retry(), CHANGES, (result(),), None, "")
+    told = retry_context(ATTEMPT, Retry(), CHANGES, (result(),), None, "")
     assert told is not None
     assert (told.restored_paths, told.dropped_paths) == ((), ())
 
@@ -123,9 +160,16 @@ def test_outputs_are_the_last_lines_of_what_failed_and_printed() -> None:
     told = context((result("a", stdout=printed, stderr="boom"), result("b"), result("c", Outcome.PASSED, stdout="x")))
     assert set(told.outputs) == {"a"}
     lines = told.outputs["a"].splitlines()
-    assert len(lines) == OUTPUT_LINES + 1
-    assert lines[0].startswith("[... ")
+    assert lines[0] == f"[... what is left out: {SHOW} a]"
     assert lines[-1] == "boom"
+
+
+def test_lines_with_errors_come_before_the_end() -> None:
+    printed = [f"noise {n}" for n in range(500)]
+    printed[100] = "src/a.ts(3,5): error TS2322: no such type"
+    lines = context((result("a", stdout="\n".join(printed)),)).outputs["a"].splitlines()
+    assert lines[:8] == ["[...]", *printed[97:104]]
+    assert lines[8:] == [f"[... what is left out: {SHOW} a]", *printed[-20:]]
 
 
 def test_an_order_may_keep_the_output_to_itself() -> None:
@@ -135,7 +179,7 @@ def test_an_order_may_keep_the_output_to_itself() -> None:
 def test_a_long_diff_is_cut_by_lines_and_by_characters() -> None:
     assert context(diff="+a\n" * DIFF_LINES).prior_diff == "+a\n" * DIFF_LINES
     cut = context(diff="+a\n" * (DIFF_LINES + 7)).prior_diff
-    assert cut.splitlines()[DIFF_LINES:] == ["[... 21 characters after this are in the evidence]"]
+    assert cut.splitlines()[DIFF_LINES:] == [f"[... 21 characters after this: {SHOW} changes.diff]"]
     assert len(context(diff="x" * 10 * DIFF_CHARACTERS).prior_diff) < DIFF_CHARACTERS + 100
 
 
@@ -181,32 +225,32 @@ def test_a_ruling_that_holds_back_is_an_objection_that_a_human_may_overrule(code
     "text", ["", "\n", "a", "a\n", "a\nb\n", "a\r\nb", "a\fb\u2028c", "\n" * 50, "x\n" * 50, "x" * 16_384]
 )
 def test_what_is_short_enough_is_not_touched(text: str) -> None:
-    assert tail(text) == text
-    assert head(text) == text
+    assert tail(text, "show") == text
+    assert head(text, "show") == text
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a\nb\nc", "[... 2 characters before this are in the evidence]\nb\nc"),
-        ("a\nb\nc\n", "[... 2 characters before this are in the evidence]\nb\nc\n"),
-        ("0123456789abc", "[... 3 characters before this are in the evidence]\n3456789abc"),
+        ("a\nb\nc", "[... 2 characters before this: show]\nb\nc"),
+        ("a\nb\nc\n", "[... 2 characters before this: show]\nb\nc\n"),
+        ("0123456789abc", "[... 3 characters before this: show]\n3456789abc"),
     ],
 )
 def test_a_tail_says_how_much_it_lacks(text: str, expected: str) -> None:
-    assert tail(text, lines=2, characters=10) == expected
+    assert tail(text, "show", lines=2, characters=10) == expected
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a\nb\nc", "a\nb\n[... 2 characters after this are in the evidence]"),
-        ("a\nb\nc\n", "a\nb\n[... 2 characters after this are in the evidence]"),
-        ("0123456789abc", "0123456789\n[... 3 characters after this are in the evidence]"),
+        ("a\nb\nc", "a\nb\n[... 2 characters after this: show]"),
+        ("a\nb\nc\n", "a\nb\n[... 2 characters after this: show]"),
+        ("0123456789abc", "0123456789\n[... 3 characters after this: show]"),
     ],
 )
 def test_a_head_says_how_much_it_lacks(text: str, expected: str) -> None:
-    assert head(text, lines=2, characters=10) == expected
+    assert head(text, "show", lines=2, characters=10) == expected
 
 
 def test_the_fields_are_the_contracts() -> None:

@@ -73,6 +73,22 @@ async def test_what_passes_runs_once() -> None:
     assert "findings" not in body
 
 
+@pytest.mark.parametrize(
+    ("finding", "words"),
+    [
+        (FAIL.model_copy(update={"stdout": "not ok 1 - adds\n"}), "; 1 test failed: adds"),
+        (FAIL.model_copy(update={"stderr": "not ok 1 - adds\n"}), "; 1 test failed: adds"),
+        (FAIL.model_copy(update={"stdout": "ok 1 - adds\n"}), ""),
+        (SUBVERTED.model_copy(update={"stdout": "not ok 1 - adds\n"}), ""),
+        (PASS.model_copy(update={"stdout": "not ok 1 - adds\n"}), ""),
+    ],
+)
+async def test_the_tests_that_an_output_names_word_a_failure_and_change_nothing(finding: Finding, words: str) -> None:
+    result, body = await run(Scripted(finding), asked(retries=0))
+    assert (result.outcome, result.code, result.text) == (finding.outcome, finding.code, finding.text + words)
+    assert body["finding"]["text"] == result.text, "a round judged again has the same words"
+
+
 async def test_a_failure_is_run_again_in_a_container_of_its_own() -> None:
     checker = Scripted(FAIL, LATE)
     result, body = await run(checker, asked())

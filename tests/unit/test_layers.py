@@ -34,7 +34,7 @@ DOMAIN_MAY_IMPORT = {
     *("functools", "hashlib", "itertools", "json", "math", "operator", "posixpath", "re", "string", "textwrap"),
     *("random", "shlex", "types", "typing", "unicodedata", "pydantic", "pydantic_core", "domain"),
 }
-PURE_PARTS = {"urllib.parse"}
+PURE_PARTS = {"urllib.parse", "xml.etree"}
 """Modules that the domain may import of packages that it may not."""
 
 IMPURE_NAMES = {"open", "print", "input", "exec", "eval", "__import__"}

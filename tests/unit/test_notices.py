@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import pytest
 
-from domain.checks import CheckResult, Outcome
 from domain.notices import notices_of, notices_on_disputes, notices_on_programs
 from domain.order import Order
 from domain.roles.disputes import Dispute
@@ -38,17 +35,10 @@ def test_what_it_heeds_is_no_news() -> None:
     assert notices_of(order(safeguards={"tool_retries": 0}, verification={**QUIET, "retry": heeded})) == ()
 
 
-def test_an_auditor_that_is_wanted_and_missing_is_named_unless_the_round_is_objective() -> None:
-    (notice,) = notices_of(order(verification={}))
-    assert "no auditor model is configured" in notice
-    assert notices_of(order(verification={"objective_only": True})) == ()
-    assert notices_of(order(verification={}), audited=True) == ()
-
-
 def test_an_auditor_that_a_script_played_is_named() -> None:
-    (notice,) = notices_of(order(verification={}), audited=True, scripted=["auditor"])
+    (notice,) = notices_of(order(verification={}), scripted=["auditor"])
     assert notice == "the auditor's answers are scripted: no model judged"
-    (notice,) = notices_of(order(verification={}), audited=True, scripted=["auditor", "advocate", "critic"])
+    (notice,) = notices_of(order(verification={}), scripted=["auditor", "advocate", "critic"])
     assert notice == "the answers of the auditor, the advocate and the critic are scripted: no model judged"
 
 
@@ -71,31 +61,8 @@ def test_an_order_that_always_wants_arguments_has_a_reason_or_is_told_that_it_wa
     assert "nothing is argued" in notice
 
 
-def result(isolation: Literal["in_process", "out_of_process", "not_run"], required: bool = True) -> CheckResult:
-    return CheckResult(
-        id=f"{isolation}-{required}",
-        spelling="check",
-        type="pytest",
-        required=required,
-        outcome=Outcome.PASSED,
-        code="ok",
-        isolation=isolation,
-    )
-
-
-def test_a_round_that_compared_nothing_out_of_process_says_so() -> None:
-    (notice,) = notices_of(order(), results=[result("in_process"), result("out_of_process", required=False)])
-    assert "in_process" in notice
-    assert notices_of(order(), results=[result("in_process"), result("out_of_process")]) == ()
-    assert notices_of(order(), results=[result("not_run")]) == ()
-
-
-@pytest.mark.parametrize(
-    ("file", "told"), [("/w/.countersign/order.yaml", True), ("/w2/order.yaml", False), ("", False)]
-)
-def test_an_order_that_the_worker_can_write_is_named(file: str, told: bool) -> None:
-    notices = notices_of(order(workspace="/w"), file)
-    assert [("lies in the workspace" in notice) for notice in notices] == [True] * told
+def test_an_honest_round_without_a_model_has_no_notice() -> None:
+    assert notices_of(order(verification={})) == ()
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from adapters.config.base_rule import resolve_rule
 from adapters.config.explain import explain
 from adapters.config.order_file import MAX_ORDER_BYTES, load_order
 from adapters.config.text_file import MAX_BYTES
@@ -538,11 +539,78 @@ class TestTrees:
         (line,) = problems(path, workspace=path.parent / "work", base=revision)
         assert "is in no repository, expected a directory" in line
 
-    @pytest.mark.parametrize("name", ["main", "HEAD", "v1", "origin/main", "abcdef1", "", "\0"])
-    def test_a_name_that_can_move_is_no_base(self, name: str, write: Write, repository: Path) -> None:
-        lines = problems(write("content: do it\n"), workspace=repository, base=name or "nothing")
-        assert lines[0].startswith("command line:1: --base: ")
-        assert "a name that can move, expected a directory, or a full commit id" in lines[0]
+    def test_a_name_as_argument_is_resolved_once(self, write: Write, repository: Path) -> None:
+        revision = git(repository, "rev-parse", "HEAD")
+        path = write("content: do it\n")
+        for name in ("HEAD", git(repository, "symbolic-ref", "--short", "HEAD"), revision[:7]):
+            order = load_order(path, workspace=repository / "sub", base=name)
+            assert order.base == BaseRevision(repository=str(repository), revision=revision)
+
+    @pytest.mark.parametrize("name", ["nothing", "v1", "origin/main", "abcdef1", "\0", "refs/../HEAD", "main@{1}", "~"])
+    def test_a_name_that_leads_nowhere_is_no_base(self, name: str, write: Write, repository: Path) -> None:
+        (line,) = problems(write("content: do it\n"), workspace=repository, base=name)
+        assert line.startswith("command line:1: --base: ")
+        assert line.endswith("expected a directory, or a commit by id, branch, tag, REMOTE/BRANCH, or HEAD~N")
+
+    def test_a_name_of_a_repository_among_another_s_files_is_no_base(self, write: Write, repository: Path) -> None:
+        (repository / "sub" / "a.py").write_text("")
+        git(repository, "add", "--all")
+        git(repository, "commit", "-q", "-m", "files")
+        git(repository / "sub", "init", "-q", "-b", "main")
+        git(repository / "sub", "commit", "-q", "--allow-empty", "-m", "the worker's")
+        path = write("content: do it\n")
+        for name in ("main", "HEAD", "merge-base with main"):
+            (line,) = problems(path, workspace=repository / "sub", base=name)
+            assert "which has this folder among its own files" in line
+        revision = git(repository / "sub", "rev-parse", "HEAD")
+        base = load_order(path, workspace=repository / "sub", base=revision).base
+        assert base == BaseRevision(repository=str(repository / "sub"), revision=revision)
+
+    def test_a_name_outside_a_repository_is_no_base(self, write: Write, tmp_path: Path) -> None:
+        (line,) = problems(write("content: do it\n"), workspace=tmp_path / "work", base="main")
+        assert "'main' is no directory, and the workspace" in line
+
+    @pytest.mark.parametrize(
+        ("base", "said"),
+        [
+            ("{repository: repository, revision: abcdef1}", "is a name that can move, expected a full commit id"),
+            (
+                "{repository: repository, rule: main}",
+                "base.rule: 'main' is not a rule for a base, expected 'merge-base",
+            ),
+            ("{repository: repository, rule: 'merge-base with main~1'}", "is not a rule for a base"),
+            (f"{{repository: r, revision: {'a' * 40}, rule: merge-base with x}}", "base.rule: both revision and rule"),
+            ("{repository: repository, rule: merge-base with main}", "counts only in an order that a person trusts"),
+        ],
+    )
+    def test_what_is_no_base_in_a_file(self, base: str, said: str, write: Write, repository: Path) -> None:
+        (line,) = problems(write(f"content: do it\nworkspace: work\nbase: {base}\n"))
+        assert said in line
+
+    def test_a_rule_is_what_its_resolver_says(self, write: Write, repository: Path) -> None:
+        revision = git(repository, "rev-parse", "HEAD")
+        text = "content: do it\nworkspace: repository\nbase: {repository: repository, rule: merge-base with main}\n"
+        order = load_order(write(text), by_rule=resolve_rule)
+        assert order.base == BaseRevision(repository=str(repository), revision=revision)
+
+    def test_a_base_behind_the_workspace_is_the_worker_s(self, write: Write, tmp_path: Path) -> None:
+        (tmp_path / "work" / "out").symlink_to(tmp_path / "base")
+        (tmp_path / "round").symlink_to("work/out")
+        (tmp_path / "beside").symlink_to("base")
+        for way in ("work/out", "work/../base", "round", str(tmp_path / "work/out")):
+            (line,) = problems(write(f"content: do it\nworkspace: work\nbase: {way}\n"))
+            assert "which the worker can write, expected a directory apart from it" in line, way
+            (line,) = problems(write("content: do it\nworkspace: work\n"), base=str(tmp_path / way))
+            assert "in the workspace, which the worker can write" in line, way
+        for way in ("base", "beside", "base/../base"):
+            assert load_order(write(f"content: do it\nworkspace: work\nbase: {way}\n")).base == str(tmp_path / "base")
+
+    def test_an_order_in_the_workspace_may_name_what_is_above(self, tmp_path: Path, write: Write) -> None:
+        order = tmp_path / "work" / ".countersign" / "order.yaml"
+        order.parent.mkdir()
+        order.write_text("content: do it\nworkspace: ..\nbase: ../../base\n")
+        write(MINIMAL)
+        assert load_order(order).base == str(tmp_path / "base")
 
     def test_arguments_that_are_no_trees(self, write: Write, tmp_path: Path) -> None:
         (line,) = problems(write(MINIMAL), workspace=tmp_path / "gone", base=str(tmp_path / "base"))

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from adapters.config.defaults import NO_POLICY, load_policy
 from adapters.config.order_file import load_order
 from adapters.config.session_file import load_session
-from adapters.config.settings import load_settings, refuse_authority_within
+from adapters.config.settings import load_settings
+from adapters.config.worker_written import refuse_authority_within
 from adapters.snapshot.matching import matcher
 from domain.acts.editing import edit
 from domain.acts.step import Step
@@ -210,7 +211,8 @@ class TestAtTheDoors:
 
     def test_without_a_file_or_a_table_nothing_changes(self, project: Path) -> None:
         plain = load(project, "", "")
-        assert load_policy(load_settings(project)) == NO_POLICY
+        policy = load_policy(load_settings(project))
+        assert (policy.layers, policy.floor) == (NO_POLICY.layers, NO_POLICY.floor)
         assert load(project, "[temporal]\n[policy_floor]\n", "") == plain
 
     def test_dependencies_and_subtasks_are_for_sessions(self, project: Path) -> None:
@@ -240,6 +242,9 @@ class TestAuthority:
             ("[thresholds]\nmax_fail_rate = 1.0\n", "thresholds"),
             ("[override_policy]\ndirect_approval_allowed = true\n", "override_policy"),
             ("[policy_floor]\nchecks = [{name = 'a', command = 'true'}]\n", "policy_floor.checks"),
+            ("[policy_floor]\nprotect = ['src/']\n", "policy_floor.protect"),
+            ("[policy_floor]\ndraft = 'auto'\n", "policy_floor.draft"),
+            ("[policy_floor]\non_exhausted = 'fail'\n", "policy_floor.on_exhausted"),
         ],
     )
     def test_a_worker_s_file_does_not_change_orders(self, text: str, field: str, project: Path) -> None:

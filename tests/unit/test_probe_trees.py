@@ -9,8 +9,9 @@ import pytest
 from adapters.snapshot.diff import changed_lines
 from adapters.snapshot.probe import MAX_TREES
 from adapters.snapshot.snapshots import FileSnapshots
-from domain.messages import FreezeInput, ProbeInput, ProbeTrees, ScopeInput
+from domain.messages import FreezeInput, ProbeInput, ScopeInput
 from domain.order import Scope
+from domain.probes import ProbeTrees
 from domain.tree import Manifest
 from tests.fakes.evidence import MemoryStore
 

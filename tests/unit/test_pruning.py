@@ -11,6 +11,7 @@ import pytest
 
 from adapters.evidence.folder import FRESH, FolderStore
 from adapters.evidence.sweep import FolderSweep, Left
+from domain.actors import Established
 from domain.base import sha256_hex
 from domain.errors import Refused, Unavailable
 from domain.event_kinds import problems
@@ -22,7 +23,7 @@ from entrypoints import pruning
 from entrypoints.pruning import Kept, Pruner
 from tests.fakes.rounds import World
 
-CHECKED: dict[str, Any] = {"verification": {"checks": [{"name": "tests", "command": "run tests"}]}}
+CHECKED: dict[str, Any] = {"verification": {"checks": [{"name": "lint", "command": "lint it"}]}}
 ANN = Actor(role="unattributed", identity="ann")
 YEAR = 365 * 86400.0
 
@@ -182,8 +183,8 @@ async def test_a_blob_put_again_while_it_is_pruned_stays(
     age(world)
     record = Pruner._record
 
-    def put_first(self: Pruner, pruned: Pruned, actor: Actor) -> None:
-        record(self, pruned, actor)
+    def put_first(self: Pruner, pruned: Pruned, actor: Actor, established: Established | None) -> None:
+        record(self, pruned, actor, established)
         if in_bulk:
             with FolderStore(world.evidence).bulk() as bulk:
                 bulk.add((b"again",))

@@ -21,9 +21,10 @@ from domain.base import sha256_hex
 from domain.checks import Observation, Outcome
 from domain.decision import Decision, RoundOutcome
 from domain.errors import Malformed
-from domain.rejudge import Rejudged, differences
+from domain.rejudge import Rejudged, as_worded_now, differences
 from entrypoints import exporting
 from entrypoints.cli import common, rejudge, verify
+from entrypoints.pinning import Options
 from entrypoints.rejudging import Rejudging
 from tests.fakes.rounds import World
 
@@ -162,7 +163,7 @@ async def test_another_classification_is_drift_in_evidence_record_and_decision(
 ) -> None:
     await world.verify(world.order(verification={"checks": [{"name": "tests", "command": "run tests"}]}))
     lenient = (Outcome.PASSED, "ok", "fine")
-    monkeypatch.setattr("adapters.checkers.again.classify", lambda seen, limit: lenient)
+    monkeypatch.setattr("adapters.checkers.again.by_exit_code", lambda seen, command, limit: lenient)
     assert {where for where, _ in fields(await judged(world))} == {"evidence", "record", "row", "decision"}
 
 
@@ -227,16 +228,16 @@ async def test_a_test_that_was_looked_into_and_is_gone_is_named(world: World) ->
 async def test_an_order_verified_by_its_id_has_its_files_where_they_were(world: World) -> None:
     (world.root / "own.py").write_text("own")
     await world.verify(world.order(**MIXED | {"verification": {"tests": ["own.py"]}}))
-    order, file = verify._find_order("local/wo-1", None, None)
-    assert (order.verification.tests, file) == (["own.py"], str(world.root / "order.yaml"))
+    found = verify._find_order("local/wo-1", Options())
+    assert (found.order.verification.tests, found.file) == (["own.py"], str(world.root / "order.yaml"))
     (world.root / "own.py").unlink()
     with pytest.raises(Malformed, match=r"verification.tests\[0\]: cannot be found beside the order"):
-        verify._find_order("local/wo-1", None, None)
+        verify._find_order("local/wo-1", Options())
 
 
-async def test_an_order_without_files_needs_no_place(world: World) -> None:
+async def test_an_order_without_files_has_its_place_as_well(world: World) -> None:
     await world.verify(world.order(**MIXED))
-    assert verify._find_order("local/wo-1", None, None)[1] == ""
+    assert verify._find_order("local/wo-1", Options()).file == str(world.root / "order.yaml")
 
 
 def run(*arguments: str) -> Any:
@@ -273,3 +274,29 @@ def test_only_what_was_said_is_compared() -> None:
     assert (missing.field, missing.said, missing.found) == ("a.b[1]", 2, 3)
     (shorter,) = differences("report", {"a": [1]}, {"a": []})
     assert shorter.field == "a"
+
+
+def test_words_of_an_earlier_version_are_no_drift_and_what_it_decided_is() -> None:
+    line = {
+        "id": "AC-1",
+        "outcome": "failed",
+        "text": "t",
+        "next_step": "",
+        "evidence": {"id": "e", "stdout": "[...] end"},
+    }
+    check = {"name": "tests", "outcome": "failed", "output": "[...] end", "next_step": ""}
+    before = {"outcome": "needs_human", "retry_context": None, "criteria": [line], "checks": [check]}
+    told = {"specific_failures": ["AC-1: t"]}
+    now = {
+        **before,
+        "headline": "NOT VERIFIED",
+        "retry_context": told,
+        "criteria": [{**line, "next_step": "install it", "evidence": {"id": "e", "stdout": "error, end"}}],
+        "checks": [{**check, "output": "error, end"}],
+    }
+    assert list(differences("report", as_worded_now(before), now)) == []
+    edited = as_worded_now({**before, "checks": [{**check, "outcome": "passed"}]})
+    assert [drift.field for drift in differences("report", edited, now)] == ["checks[0].outcome"]
+    assert [drift.field for drift in differences("report", as_worded_now(now), {**now, "retry_context": None})] == [
+        "retry_context"
+    ]

@@ -12,8 +12,9 @@ from domain.claims.claim import Contradiction
 from domain.decision import VERDICTS, Decision, Reason, RoundOutcome
 from domain.events import Actor
 from domain.feedback import RetryContext
-from domain.messages import Frozen, ProbeSeen, RoundInput, RoundRecord, ScopeResult
+from domain.messages import Frozen, RoundInput, RoundRecord, ScopeResult
 from domain.order import Order
+from domain.probes import ProbeSeen
 from domain.report import Report, build
 from domain.report_lines import Output
 from domain.scope import ScopeReport, Violation
@@ -25,7 +26,7 @@ CONTRACT = {
     *("criteria", "checks", "audits", "arguments", "judgement", "usage", "summary", "trail"),
 }
 DOCUMENTED_EXTRAS = {"content", "duration_ms", "trigger", "notices", "retry_context", "probe", "contradictions"}
-DOCUMENTED_EXTRAS |= {"auditor", "draft", "fix_loop"}
+DOCUMENTED_EXTRAS |= {"auditor", "authority", "remembered", "draft", "fix_loop", "headline", "next"}
 ORDER = Order.model_validate(
     {
         "content": "Implement it",
@@ -172,6 +173,7 @@ def test_a_criterion_line() -> None:
         "tests": None,
         "control": None,
         "expectation": None,
+        "failed_tests": None,
         "outcomes": [],
         "seed": None,
         "id": "AC-1",
@@ -257,6 +259,7 @@ def test_the_snapshot_binds_the_verdict_to_trees_and_order() -> None:
         "digest": "t",
         "head_digest": "h",
         "base_digest": "b",
+        "base": "",
         "order_digest": "o",
         "changed": ("src/a.py",),
         "restored": ("tests/test_a.py",),

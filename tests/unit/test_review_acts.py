@@ -51,8 +51,9 @@ def test_a_session_is_paused_while_it_runs(status: SessionStatus, possible: list
 @pytest.mark.parametrize(
     ("page", "name", "why"),
     [
-        (some_page(standalone=True), "approve", "stands alone"),
-        (some_page(standalone=True), "pause", "stands alone"),
+        (some_page(standalone=True), "return", "standalone round"),
+        (some_page(standalone=True), "pause", "standalone round"),
+        (some_page(standalone=True), "approve", "no verdict is there yet"),
         (some_page(current=False), "approve", "not what is claimed now"),
         (some_page(current=False), "override", "not what is claimed now"),
         (some_page(current=False), "reject", "not what is claimed now"),

@@ -20,14 +20,15 @@ from adapters.config.settings import Settings
 from adapters.masking import known
 from adapters.masking.masker import Masker
 from domain.base import canonical_json
-from domain.errors import Malformed
+from domain.errors import Malformed, Refused
 from domain.events import Actor
 from domain.lifecycle import Command
 from domain.order import Order
-from domain.requests import Answer, Approve, Edit, HumanRequest, Pause
+from domain.requests import AddNote, Answer, Approve, Edit, HumanRequest, Pause
 from domain.signatures import Signed
 from domain.signing import About
 from entrypoints.cli import common, edits, review
+from entrypoints.cli.person import Agent, Person
 from entrypoints.review import asking, masking
 from entrypoints.review.acts import ACTS, Act
 from entrypoints.review.asking import LiveAsker
@@ -72,7 +73,7 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def said(*arguments: str) -> Any:
     app = typer.Typer(add_completion=False)
     app.command()(review.review)
-    return CliRunner().invoke(app, ["local/wo-1", *arguments], catch_exceptions=False)
+    return CliRunner().invoke(app, ["s/wo-1", *arguments], catch_exceptions=False)
 
 
 def test_it_imports_no_screen_before_there_is_one() -> None:
@@ -118,7 +119,7 @@ def test_json_is_the_page(todo: Managed) -> None:
 
 
 def test_a_secret_that_became_known_later_is_masked(todo: Managed, secret: None) -> None:
-    page = review.loader("local/wo-1")(None)
+    page = review.loader("s/wo-1")(None)
     (file,) = [each for each in page.difference.files if each.path == "a.txt"]
     assert "after 2" not in file.diff
     assert "WORD" in file.diff
@@ -166,13 +167,16 @@ class Lives:
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, ...]] = []
+        self.requests: list[HumanRequest] = []
 
     async def ask_todo(self, session: str, todo: str, command: str, request: HumanRequest) -> Answer:
         self.asked.append((session, todo, command))
+        self.requests.append(request)
         return Answer(status="verified")
 
     async def ask_session(self, session: str, command: str, request: HumanRequest) -> Answer:
         self.asked.append((session, command))
+        self.requests.append(request)
         return Answer(status="paused")
 
 
@@ -231,3 +235,35 @@ def test_what_is_decided_is_signed_for_what_was_shown(tmp_path: Path, monkeypatc
     assert [one.name for one in ACTS if not asker.signs(one)] == ["note", "pause", "resume"]
     assert LiveAsker(Settings(project=NOWHERE)).signed(page, act("approve"), request) == request
     assert asker.signed(page, act("pause"), request) == request
+
+
+@pytest.mark.parametrize("name", ["approve", "override", "note", "pause"])
+async def test_what_an_agent_decides_at_the_screen_is_asked_as_a_workers_and_no_trial(name: str) -> None:
+    agent = Agent(Actor(role="worker", identity="ann"), marks=("CLAUDECODE",))
+    asker = LiveAsker(Settings(project=NOWHERE), Path("id"), agent)
+    lives, page, chosen = Lives(), some_page(), act(name)
+    asker._lives = lives  # type: ignore[assignment] # as much of it as is asked
+    request = HumanRequest(actor=ANN, dry_run=True)
+    assert not asker.signs(chosen)
+    await asker.ask(page, chosen, asker.signed(page, chosen, request))
+    (sent,) = lives.requests
+    assert (sent.actor, sent.marks, sent.dry_run) == (agent.actor, ("CLAUDECODE",), False)
+
+
+async def test_the_screen_is_a_terminal() -> None:
+    asker = LiveAsker(Settings(project=NOWHERE), None, Person(ANN, established="said"))
+    lives = Lives()
+    asker._lives = lives  # type: ignore[assignment] # as above
+    await asker.ask(some_page(), act("approve"), Approve(actor=ANN))
+    assert [request.established for request in lives.requests] == ["terminal"]
+
+
+def test_where_only_signed_acts_are_taken_the_screen_asks_for_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    only = Settings(project=NOWHERE, human_acts="signed")
+    monkeypatch.setattr("entrypoints.cli.common.settings", lambda: only)
+    with pytest.raises(Refused, match="signature_required"):
+        LiveAsker(only).signed(some_page(), act("note"), AddNote(actor=ANN, content="x"))
+    with_key = LiveAsker(only, Path("id"))
+    assert [one.name for one in ACTS if not with_key.signs(one)] == ["pause", "resume"]
+    pause = Pause(actor=ANN)
+    assert LiveAsker(only).signed(some_page(), act("pause"), pause) == pause

@@ -149,13 +149,13 @@ def test_a_claim_that_no_round_has_begun_for_can_be_looked_at(tmp_path: Path) ->
 
 
 async def test_a_round_that_stands_alone_is_shown(tmp_path: Path) -> None:
-    world = world_in(tmp_path)
+    world = world_in(tmp_path, "local")
     order = order_in(world)
     await world.verify(order)
     todo = Managed(world, order)
     found = todo.page()
     assert (found.standalone, found.attempt, found.todo.status) == (True, 1, TodoStatus.IN_PROGRESS)
-    assert "none: a round that stands alone" in text_of(found, "summary")
+    assert "none: a standalone round" in text_of(found, "summary")
 
 
 async def test_what_cannot_be_read_is_said_and_the_rest_is_there(tmp_path: Path) -> None:

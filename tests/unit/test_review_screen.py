@@ -398,7 +398,7 @@ async def test_outputs_are_shown_whole_on_demand(tmp_path: Path) -> None:
         places = pilot.app.screen.query_one("#places", OptionList)
         places.highlighted = places.get_option_index("checks")
         await settled(pilot)
-        assert "[... 440 lines before]" in shown(pilot, "shown")
+        assert "[... 440 lines before: countersign evidence show" in shown(pilot, "shown")
         assert "line 439\n" not in shown(pilot, "shown")
         await press(pilot, "f")
         assert "| line 0\n" in shown(pilot, "shown")

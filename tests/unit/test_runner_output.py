@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from domain.claims.runner_output import Tally, tally_of
+from domain.suite.runner_output import Tally, tally_of
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from domain import sessions
 from domain.events import Actor
 from domain.new_todos import MAX_TODOS, cycle_of
-from domain.requests import Drive, Pause, Refusal, Resume, Stop
+from domain.requests import Drive, Pause, Refusal, Request, Resume, Stop
 from domain.session import Entry, Session, TodoReport
 from domain.sessions import SessionStep
 from domain.standing import MOST_ASKED, holding, said, standing_of
@@ -396,19 +396,21 @@ def test_repeated_refusals_are_counted_and_told_at_powers_of_ten() -> None:
     session, told = begun(entry("a")), []
     why = Refusal(code="forbidden", reason="no", next_step="ask")
     for number in range(1, 101):
-        step = sessions.refused(session, "stop", BOT, why)
+        step = sessions.refused(session, "stop", Request(actor=BOT), why)
         session = step.session
         told += [number] * len(step.events)
     assert told == [1, 10, 100]
     other = why.model_copy(update={"reason": "not that either"})
-    assert len(sessions.refused(session, "stop", BOT, other).events) == 1
+    assert len(sessions.refused(session, "stop", Request(actor=BOT), other).events) == 1
 
 
 def test_names_that_askers_choose_fill_no_session() -> None:
     session = begun(entry("a"))
     why = Refusal(code="forbidden", reason="no", next_step="ask")
     for number in range(500):
-        session = sessions.refused(session, "stop", Actor(role="worker", identity=str(number)), why).session
+        session = sessions.refused(
+            session, "stop", Request(actor=Actor(role="worker", identity=str(number))), why
+        ).session
     assert len(session.refusals) < 300
 
 
@@ -480,3 +482,17 @@ def test_what_an_act_changed_is_told_by_field() -> None:
         "todos": (1, 2)
     }
     assert sessions.changed(paused, paused) == {}
+
+
+def test_the_rows_of_a_session_say_how_a_person_was_established_and_which_marks_an_agent_had() -> None:
+    session = begun(entry("a"))
+    human = Actor(role="unattributed", identity="ann")
+    paused = done(sessions.paused(session, Pause(actor=human, established="terminal"), LATER))
+    assert paused.events[0].payload["established"] == "terminal"
+    stopped = done(sessions.stopped(session, Stop(actor=human, established="signed"), LATER))
+    assert stopped.events[0].payload["established"] == "said", "there is no signature"
+    opened = done(sessions.opened(new(), human, (entry("a"),), NOW, None, "terminal"))
+    assert opened.events[0].payload["established"] == "terminal"
+    why = Refusal(code="forbidden", reason="no", next_step="ask")
+    agent = Pause(actor=BOT, marks=("CLAUDECODE",))
+    assert sessions.refused(session, "pause", agent, why).events[0].payload["marks"] == ["CLAUDECODE"]

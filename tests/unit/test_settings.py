@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pydantic import SecretStr, ValidationError
 
 from adapters.config.project_file import ProjectFile
-from adapters.config.settings import Settings, load_settings, refuse_authority_within
+from adapters.config.settings import Settings, load_settings
+from adapters.config.worker_written import refuse_authority_within
 from domain.errors import Malformed
 from entrypoints.host_state import shown
 
@@ -36,6 +37,10 @@ base_image = "base:1"
 [network]
 allow = ["https://service.example/v1/", "http://127.0.0.1:8000"]
 github_url = "https://github.example/api/v3"
+[policy]
+human_acts = "signed"
+agent_marks = ["MY_AGENT_*"]
+
 [limits]
 max_files = 10
 max_file_bytes = 20
@@ -81,12 +86,17 @@ def file_problems(project: Path, text: str) -> list[str]:
 
 class TestTheProject:
     @pytest.mark.parametrize("mark", ["countersign.toml", ".git"])
-    def test_is_the_nearest_folder_with_a_mark(self, project: Path, mark: str) -> None:
+    def test_is_the_outermost_folder_with_a_mark(self, project: Path, mark: str) -> None:
         inner = project / "a" / "b"
         inner.mkdir(parents=True)
-        (project.parent / ".git").mkdir()
         (project / mark).touch()  # a linked work tree's .git is a file
+        (inner / mark).touch()
         assert load_settings(inner).project == project
+        assert load_settings(project).project == project
+
+    def test_a_configuration_counts_before_a_repository(self, project: Path) -> None:
+        (project.parent / ".git").mkdir()
+        (project / "countersign.toml").touch()
         assert load_settings(project).project == project
 
     def test_is_where_one_stands_without_any_mark(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,6 +133,8 @@ class TestWhatOverrulesWhat:
             evidence_dir=state / "evidence",
             evidence_url=None,
             signers_file=None,
+            human_acts="any",
+            agent_marks=(),
             docker_host=None,
             parallelism=max(4, os.cpu_count() or 1),
             base_image=None,
@@ -169,6 +181,8 @@ class TestWhatOverrulesWhat:
             "evidence_dir": project / "evidence",
             "evidence_url": "s3://bucket/team",
             "signers_file": None,
+            "human_acts": "signed",
+            "agent_marks": ("MY_AGENT_*",),
             "docker_host": "tcp://engine:2375",
             "parallelism": 3,
             "base_image": "base:1",
@@ -204,6 +218,8 @@ class TestWhatOverrulesWhat:
             "evidence_dir": "other/evidence",
             "evidence_url": "s3://other",
             "signers_file": "other/allowed_signers",
+            "human_acts": "any",
+            "agent_marks": "OTHER_*",
             "docker_host": "unix:///other",
             "parallelism": "7",
             "base_image": "other",
@@ -231,6 +247,8 @@ class TestWhatOverrulesWhat:
             "payload_key_file": here / "other" / "payload",
             "evidence_dir": here / "other" / "evidence",
             "signers_file": here / "other" / "allowed_signers",
+            "human_acts": "signed",
+            "agent_marks": ("MY_AGENT_*", "OTHER_*"),
             "parallelism": 7,
             "api_allow": ("https://other.example",),
             "github_token": SecretStr("ghp_other"),

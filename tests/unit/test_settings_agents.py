@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.config.settings import load_settings, refuse_authority_within
+from adapters.config.settings import load_settings
+from adapters.config.worker_written import refuse_authority_within
 from adapters.masking.known import secrets_of
 from domain.errors import Malformed
 from domain.roles.agents import Agents, ModelEntry
@@ -238,7 +239,7 @@ class TestAuthority:
         with pytest.raises(Malformed) as caught:
             refuse_authority_within(settings, project)
         (problem,) = caught.value.problems
-        assert (problem.file, problem.line, problem.field) == ("countersign.toml", 2, "agents")
+        assert (problem.file, problem.line, problem.field) == (f"{project}/countersign.toml", 2, "agents")
         refuse_authority_within(settings, project / "work")
 
     @pytest.mark.parametrize("within", ["answers.yaml", "work/answers.yaml", "work/../work/answers.yaml"])

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.config.settings import Settings, load_settings, refuse_authority_within
+from adapters.config.settings import Settings, load_settings
+from adapters.config.worker_written import refuse_authority_within
 from adapters.masking.known import masker_of, secrets_of
 from domain.addresses import Notifications, variables
 from domain.errors import Malformed

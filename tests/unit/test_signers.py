@@ -11,8 +11,9 @@ import typer
 from adapters.config.defaults import load_policy
 from adapters.config.order_file import order_in
 from adapters.config.session_file import load_session
-from adapters.config.settings import load_settings, refuse_authority_within
+from adapters.config.settings import load_settings
 from adapters.config.signers import load_signers, signers_left
+from adapters.config.worker_written import refuse_authority_within
 from adapters.masking.known import KNOWN
 from adapters.signatures import keygen as keygen_module
 from domain.errors import Malformed
@@ -27,7 +28,7 @@ from domain.status import SessionStatus
 from entrypoints import signing
 from entrypoints.cli import common, doctor
 from entrypoints.cli.finding import Finding
-from entrypoints.planning import joining_at, new_session, plan
+from entrypoints.planning import Written, joining_at, new_session, plan
 from tests.fakes.evidence import MemoryStore
 from tests.signing import Key, make_key
 
@@ -89,21 +90,21 @@ def test_nobody(project: Path) -> None:
 
 
 def test_what_is_read_is_what_is_there_now(project: Path, key: Key) -> None:
-    settings = load_settings(project)
     (project / "countersign.toml").write_text('[signers]\nfile = "allowed_signers"\n')
+    settings = load_settings(project)
     (project / "allowed_signers").write_text(key.line("ann@example.org"))
     assert load_signers(settings) == Signers(allowed=key.line("ann@example.org"))
     (project / "allowed_signers").write_text(key.line("bob@example.org"))
     assert load_signers(settings) == Signers(allowed=key.line("bob@example.org"))
     (project / "countersign.toml").unlink()
-    assert load_signers(settings) is None
+    assert signers_left(settings) is None
 
 
 def test_who_is_left_is_by_the_lines_alone(project: Path, key: Key) -> None:
     """A session that began with more goes on: what is no way to begin one is a way to take people out."""
-    settings = load_settings(project)
     toml, allowed = project / "countersign.toml", project / "allowed_signers"
     toml.write_text('[signers]\nfile = "allowed_signers"\n[signers.roles]\n"ann@example.org" = "owner"\n')
+    settings = load_settings(project)
     for text in (key.line("ann@example.org"), key.line("bob@example.org"), "# nobody\n"):
         allowed.write_text(text)
         assert signers_left(settings) == Signers(allowed="" if text.startswith("#") else text)
@@ -114,10 +115,13 @@ def test_who_is_left_is_by_the_lines_alone(project: Path, key: Key) -> None:
     assert signers_left(settings) is None
 
 
-def test_the_variable_goes_before_the_file(project: Path, key: Key, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_names_them_where_no_file_does(project: Path, key: Key, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "others").write_text(key.line("bob@example.org"))
     monkeypatch.setenv("COUNTERSIGN_SIGNERS_FILE", str(project / "others"))
-    assert configured(project, '[signers]\nfile = "allowed_signers"\n') == Signers(allowed=key.line("bob@example.org"))
+    assert configured(project, "") == Signers(allowed=key.line("bob@example.org"))
+    assert configured(project, '[signers]\nfile = "others"\n') == Signers(allowed=key.line("bob@example.org"))
+    with pytest.raises(Malformed, match=r"COUNTERSIGN_SIGNERS_FILE: .* is not the file that .*countersign.toml names"):
+        configured(project, '[signers]\nfile = "allowed_signers"\n', key.line("ann@example.org"))
 
 
 def test_what_is_wrong_is_told_with_its_line(project: Path, key: Key) -> None:
@@ -201,7 +205,7 @@ def test_a_todo_that_joins_a_session_has_to_be_signed_only_where_somebody_can(
     )
     joining, person = joining_at(session, ""), Actor(role="unattributed", identity="ann")
     todo = f"content: x\nworkspace: {project}/work\nbase: {project}/base\n"
-    planned = plan(todo, "x", None, None, joining, person, load_settings(project))
+    planned = plan(Written(todo, "x"), None, joining, person, load_settings(project))
     assert not isinstance(planned, Refusal)
     assert planned[0].order.override_policy.signatures == signatures
 
@@ -287,7 +291,7 @@ def test_doctor_names_who_may_sign_and_what_is_wrong_with_that(
 ) -> None:
     for one in ("_python", "_state_dir", "_database", "_evidence", "_temporal", "_images", "_workers"):
         monkeypatch.setattr(doctor, one, lambda: Finding("another", True, "is there"))
-    for several in ("_sandbox", "models", "web", "notifications"):
+    for several in ("_sandbox", "_configuration", "models", "web", "notifications"):
         monkeypatch.setattr(doctor, several, lambda *_, **__: [])
 
     def told(table: str) -> str:

@@ -87,7 +87,7 @@ def test_the_base_s_own_is_taken_as_it_is_and_told_of(freeze: Callable[[], Froze
     trusted = Manifest.decode(FolderStore(tmp_path / "evidence").get(result.tree))
     assert {"config", f"{VALUE}.txt"} <= trusted.by_path.keys()
     assert sha256_hex(VALUE.encode()) == trusted.by_path["config"].digest
-    notices = notices_of(Order(content="x", workspace="/w"), "", frozen)
+    notices = notices_of(Order(content="x", workspace="/w"), frozen)
     assert [notice for notice in notices if "TOKEN" in notice and "config" in notice]
 
 

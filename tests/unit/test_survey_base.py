@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -116,18 +117,47 @@ def test_the_newest_tag_is_the_version(tmp_path: Path) -> None:
     assert find_base(root).version == "1.10.0"
 
 
-@pytest.mark.parametrize("damage", ["head", "objects", "config"])
+@pytest.mark.parametrize("damage", ["head", "objects", "empty"])
 def test_a_damaged_repository_is_no_verdict(tmp_path: Path, damage: str) -> None:
     root = repository(tmp_path / "p")
     head = commit(root, "a.txt", "one")
     commit(root, "a.txt", "two")
     if damage == "head":
         (root / ".git" / "HEAD").write_text("no reference\n")
-    elif damage == "config":
-        (root / ".git" / "config").write_text("[core]\n\trepositoryformatversion = 9\n")
+    elif damage == "empty":
+        shutil.rmtree(root / ".git")
+        (root / ".git").mkdir()
     else:
         set_ref(root, b"refs/heads/main", "0" * 39 + "1")
     with pytest.raises(Unavailable) as raised:
         find_base(root)
     assert raised.value.cause is Cause.BASE_UNREADABLE
     assert head
+
+
+def test_what_a_worker_says_of_history_moves_no_base(tmp_path: Path) -> None:
+    """By grafts, replaced commits and a history that is cut, none of which are objects."""
+    root = repository(tmp_path / "p")
+    first = commit(root, "a.txt", "one")
+    second = commit(root, "a.txt", "two")
+    leave(root)
+    third = commit(root, "a.txt", "three")
+    set_ref(root, b"refs/heads/main", second)
+    (root / ".git/info").mkdir(exist_ok=True)
+    (root / ".git/info/grafts").write_text(f"{third} {first}\n")
+    (root / ".git/shallow").write_text(f"{third}\n")
+    set_ref(root, f"refs/replace/{second}".encode(), first)
+    assert find_base(root).revision == second
+
+
+def test_the_remote_s_default_branch_is_known_by_name(tmp_path: Path) -> None:
+    root = repository(tmp_path / "p")
+    pushed = commit(root, "a.txt", "one")
+    assert find_base(root).branch == ""
+    set_ref(root, b"refs/remotes/origin/main", pushed)
+    assert find_base(root).branch == "origin/main"
+    set_ref(root, b"refs/remotes/origin/release/1", pushed)
+    with Repo(str(root)) as repo:
+        name, target = b"refs/remotes/origin/HEAD", b"refs/remotes/origin/release/1"
+        repo.refs.set_symbolic_ref(name, target)  # type: ignore[arg-type] # names are bytes
+    assert find_base(root).branch == "origin/release/1"

@@ -90,6 +90,31 @@ def test_without_a_test_of_base_or_order_nothing_is_shown() -> None:
     assert told(judged(ran("a"), has_base=False)) == ("ok", "1 test passed")
 
 
+def test_where_no_test_passes_nothing_is_green() -> None:
+    put_off = ran("a=skipped", "b=xfailed")
+    result = judged(put_off, put_off)
+    assert told(result) == ("nothing_passed", "no test passed: 1 xfailed, 1 skipped")
+    assert told(judged(put_off, has_base=False))[0] == "nothing_passed"
+    assert told(judged(put_off, has_base=True))[0] == "nothing_passed", "the base's pytest did not come to its end"
+    assert told(judged(ran("a=failed"), ran("a"), exit_code=1, pass_to_pass=()))[0] == "nothing_passed"
+
+
+def test_only_the_worker_s_own_tests_pass() -> None:
+    base = ran("a=skipped")
+    new = judged(ran("a=skipped", "b"), base)
+    assert told(new)[0] == "no_trusted_tests"
+    assert "1 new test passed" in new.text
+    assert told(judged(ran("a"), base, changed=(FILE,)))[0] == "no_trusted_tests", "the worker took the mark away"
+    assert told(judged(ran("a"), base))[0] == "ok", "the base's own test, which passes now"
+    assert told(judged(ran("a"), ran("a=failed"), changed=(FILE,)))[0] == "ok"
+    assert told(judged(ran("a=skipped", "b"), base, fail_to_pass=(f"{FILE}::b",)))[0] == "ok", "the order names it"
+
+
+def test_what_the_order_names_is_missing_where_nothing_is_collected() -> None:
+    assert told(judged(ran(), ran(), exit_code=5))[0] == "no_tests"
+    assert told(judged(ran(), ran(), exit_code=5, fail_to_pass=(f"{FILE}::b",)))[0] == "tests_missing"
+
+
 def test_files_that_may_change_need_as_many_tests_and_not_the_same() -> None:
     base = ran("a", "b")
     assert told(judged(ran("x", "y"), base, changed=(FILE,)))[0] == "ok"

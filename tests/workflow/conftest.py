@@ -27,6 +27,7 @@ from activities.report import ReportActivities
 from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
 from activities.snapshot import SnapshotActivities
+from activities.standalone import StandaloneActivities
 from activities.trail import TrailActivities
 from adapters.todos import temporal
 from domain.base import canonical_json
@@ -41,7 +42,6 @@ from domain.messages import (
     FrozenBase,
     Image,
     ProbeInput,
-    ProbeTrees,
     RoundInput,
     ScopeInput,
     ScopeResult,
@@ -49,6 +49,7 @@ from domain.messages import (
 )
 from domain.order import Order
 from domain.ports import CheckContext, Finding, ProbeRequest, Progress, RunRequest, Served
+from domain.probes import ProbeTrees
 from domain.scope import ScopeReport, Violation
 from domain.tree import Dropped, Manifest
 from entrypoints.spawning import FAIR
@@ -59,6 +60,7 @@ from tests.workflow.scripted_role import Sayings, ScriptedRole
 from workflows import options
 from workflows.fix_loop import FixLoopWorkflow
 from workflows.options import ROLES_QUEUE, SANDBOX_QUEUE, SEARCH_ATTRIBUTES, WORKFLOWS_QUEUE, workspace_queue
+from workflows.standalone_act import StandaloneActWorkflow
 from workflows.verification import VerificationWorkflow
 
 PASSED = Finding(outcome=Outcome.PASSED, code="ok", text="exit code 0", exit_code=0)
@@ -66,6 +68,7 @@ FAILED = Finding(outcome=Outcome.FAILED, code="exit_code", text="exit code 1, ex
 
 BASE = "b" * 64
 EMPTY = Manifest.of(()).digest
+WORKFLOWS = (VerificationWorkflow, FixLoopWorkflow, StandaloneActWorkflow)
 NOTHING_TO_UNDO = ProbeTrees(why="nothing to undo")
 Said = Finding | Exception
 TOGETHER_SECONDS = 180.0
@@ -408,6 +411,7 @@ def of_a_round(script: Script, trail: MemoryTrail, store: MemoryStore) -> dict[s
     return {
         WORKFLOWS_QUEUE: [
             TrailActivities(trail).append,
+            StandaloneActivities(trail, store, lambda: None).load,
             ReportActivities(store).file,
             ClaimActivities(store).compare,
             DraftActivities(store).find,
@@ -434,7 +438,9 @@ async def working(
             Worker(
                 client,
                 task_queue=queue,
-                workflows=[VerificationWorkflow, FixLoopWorkflow] if queue == WORKFLOWS_QUEUE else [],
+                workflows=[VerificationWorkflow, FixLoopWorkflow, StandaloneActWorkflow]
+                if queue == WORKFLOWS_QUEUE
+                else [],
                 activities=activities,
                 activity_executor=executor,
                 max_heartbeat_throttle_interval=timedelta(seconds=0.1),  # an activity learns of its end by its beats

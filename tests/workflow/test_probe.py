@@ -8,9 +8,10 @@ from pydantic import JsonValue
 from domain.claims.claim import Claim, CommandLog
 from domain.decision import RoundOutcome
 from domain.errors import Cause, Unavailable
-from domain.messages import ProbeTree, ProbeTrees, RoundResult
+from domain.messages import RoundResult
 from domain.order import Order
 from domain.ports import Finding
+from domain.probes import ProbeTree, ProbeTrees
 from domain.report import Report
 from tests.workflow.conftest import FAILED, PASSED, House, order_of
 from workflows.options import WORKFLOWS_QUEUE

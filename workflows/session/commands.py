@@ -15,12 +15,14 @@ with workflow.unsafe.imports_passed_through():
     from activities.packing import unpacked_all
     from activities.todos import TodoActivities
     from domain import sessions
+    from domain.actors import Established
     from domain.acts.asked import unsigned
     from domain.events import Actor, TrailRef
     from domain.life import PART_TODOS, PlanInput, Planned, StartTodosInput
     from domain.requests import Answer, Create, HumanRequest, Refusal, Request
     from domain.session import Entry, Session
     from domain.sessions import SessionOutcome, SessionStep
+    from domain.signing import established_of
     from workflows import options
     from workflows.answers import Answers, outsider
     from workflows.session.keeper import Keeper
@@ -74,11 +76,18 @@ class Commands:
             if isinstance(outcome, Refusal):
                 return await self._refused("create", request, outcome)
             ref = await self._keeper.take(outcome)
-            start = self.starting(request.actor, entries, planned, request.reason)
+            start = self.starting(request.actor, entries, planned, established_of(request), request.reason)
         await start
         return self._answer(ref, session, outcome)
 
-    def starting(self, actor: Actor, entries: tuple[Entry, ...], planned: Planned, reason: str = "") -> Awaitable[None]:
+    def starting(
+        self,
+        actor: Actor,
+        entries: tuple[Entry, ...],
+        planned: Planned,
+        established: Established | None = None,
+        reason: str = "",
+    ) -> Awaitable[None]:
         """Start todos that have joined, with the session's word as it is now. For whoever holds the lock."""
         ids = tuple(entry.id for entry in entries)
         gates = self._keeper.starts(ids)
@@ -97,6 +106,7 @@ class Commands:
                     siblings=len(session.todos),
                     gates={todo: gates[todo] for todo in these if todo in gates},
                     reason=reason,
+                    established=established,
                     signers=session.signers,
                 )
             )
@@ -112,7 +122,7 @@ class Commands:
 
     async def _refused(self, command: str, request: Request, why: Refusal) -> Answer:
         """Record the refusal. For whoever holds the lock."""
-        step = sessions.refused(self._keeper.session, command, request.actor, why, request.tool_call_id)
+        step = sessions.refused(self._keeper.session, command, request, why)
         ref = await self._keeper.take(step)
         session = self._keeper.session
         return Answer(status=session.status, version=session.version, sequence=ref.sequence if ref else 0, refused=why)

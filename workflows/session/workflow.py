@@ -100,11 +100,12 @@ class SessionWorkflow:
         entries = unpacked_all(planned.entries, Entry)
         async with self._keeper.lock:
             session = self._keeper.session.model_copy(update={"terms": planned.terms})
-            outcome = sessions.opened(session, self._actor, entries, workflow.now(), request.signers)
+            how = request.established
+            outcome = sessions.opened(session, self._actor, entries, workflow.now(), request.signers, how)
             if isinstance(outcome, Refusal):
                 raise ApplicationError(f"{outcome.reason}. {outcome.next_step}", type=outcome.code, non_retryable=True)
             await self._keeper.take(outcome)
-            starting = self._commands.starting(self._actor, entries, planned)
+            starting = self._commands.starting(self._actor, entries, planned, how)
             self._begun = True
         await starting
 

@@ -15,7 +15,7 @@ from temporalio.exceptions import ActivityError
 with workflow.unsafe.imports_passed_through():
     from activities.boundary import domain_error
     from activities.signatures import SignatureActivities
-    from domain.acts.asked import changed_by, done, told_signer, unsigned
+    from domain.acts.asked import changed_by, done, told_sender, unsigned
     from domain.acts.step import GATE_CODES, Declined, Outcome, Step, refused
     from domain.events import Actor
     from domain.lifecycle import Command
@@ -174,5 +174,5 @@ class Commands:
         else:
             why = outcome
             step = refused(self._keeper.todo, command, request.actor, why, request.tool_call_id)
-        ref = await self._keeper.take(told_signer(step, check))
+        ref = await self._keeper.take(told_sender(step, request, check))
         return self._keeper.answer(ref).model_copy(update={"refused": why})

@@ -19,6 +19,7 @@ with workflow.unsafe.imports_passed_through():
     from domain.acts.step import Declined, Outcome
     from domain.claims.claim import Claim, ClaimedEvidence
     from domain.errors import WorkspaceRefused
+    from domain.freezing import freeze_input
     from domain.life import AdmitInput, AdmitResult, FollowUpAnswer
     from domain.messages import Frozen, FrozenBase
     from domain.requests import AddEvidence, Answer, MakeClaim, Refusal, Respond, Start
@@ -27,7 +28,6 @@ with workflow.unsafe.imports_passed_through():
     from workflows.todo.commands import Commands
     from workflows.todo.keeper import Keeper
     from workflows.todo.rounds import Rounds, round_of
-    from workflows.trees import freeze_input
 
 
 class Intake:

@@ -37,7 +37,7 @@ class Keeper:
         self._board = Board()
         self.notifying = Notifying(todo)
         self._created = request.created
-        self._reason = request.reason
+        self._why = {"reason": cut(request.reason), "established": request.established or ""}
         self.lock = asyncio.Lock()
         self.busy = False
 
@@ -60,7 +60,7 @@ class Keeper:
     async def begin(self) -> None:
         """The first row, unless an earlier run stored it; nothing else happens before."""
         if not self._created:
-            await self.happen(lambda todo, _now: Step(todo=todo, events=(_created(todo, self._reason),)))
+            await self.happen(lambda todo, _now: Step(todo=todo, events=(_created(todo, self._why),)))
             self._created = True
         self._board.show(self._todo)
 
@@ -131,7 +131,7 @@ class Keeper:
         )
 
 
-def _created(todo: Todo, reason: str) -> Event:
+def _created(todo: Todo, why: dict[str, str]) -> Event:
     order = todo.order
     return Event(
         action="todo_created",
@@ -145,6 +145,6 @@ def _created(todo: Todo, reason: str) -> Event:
             "parent": todo.parent,
             "depends_on": list(order.depends_on),
             "criteria": [criterion.id for criterion in order.acceptance_criteria],
-            **({"reason": cut(reason)} if reason else {}),
+            **{name: value for name, value in why.items() if value},
         },
     )

@@ -103,4 +103,6 @@ def round_of(todo: Todo, attempt: int) -> RoundInput:
         authored=todo.authored,
         content_authored=todo.content_authored,
         widen=todo.widen,
+        authority=todo.authority,
+        beside=todo.beside,
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from adapters.sandbox import DockerSandbox
+from adapters.sandbox.sandbox import DockerSandbox
 from domain.errors import Cause, Unavailable
 from domain.order import Resources
 from tests.docker_bench import MEMORY_BOMB, MIB, Bench

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.sandbox import images
+from adapters.sandbox import present
 from adapters.sandbox.engine import Engine
 from domain.errors import Cause, Unavailable
 from domain.messages import Image, SetupInput
@@ -26,9 +26,9 @@ def elsewhere(image: Image) -> Image:
 @pytest.fixture
 def tagged(own: Bench) -> Iterator[Image]:
     """An image that is known by name alone, as one that was pulled or loaded is."""
-    own.api.tag(images.LOCAL_BASE, "countersign/test-tagged", own.owner)
+    own.api.tag(present.LOCAL_BASE, "countersign/test-tagged", own.owner)
     reference = f"countersign/test-tagged:{own.owner}"
-    yield Image(reference=reference, id=engine_id(own, images.LOCAL_BASE))
+    yield Image(reference=reference, id=engine_id(own, present.LOCAL_BASE))
     own.api.remove_image(reference, noprune=True)
 
 

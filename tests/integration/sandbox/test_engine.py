@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.sandbox import DockerSandbox, engine, images
+from adapters.sandbox import engine, images, present
+from adapters.sandbox.sandbox import DockerSandbox
 from domain.errors import Cause, Unavailable
 from tests.docker_bench import IMAGES, MIB, Bench, engine_id, new_folder
 from tests.fakes.evidence import MemoryStore
@@ -71,7 +72,7 @@ class TestImages:
         first = await own.sandbox.prepare(name, print)
         (folders / name / "more").write_text("x")
         second = await own.sandbox.prepare(name, print)
-        own.api.tag(images.LOCAL_BASE, f"countersign/{name}", "base")
+        own.api.tag(present.LOCAL_BASE, f"countersign/{name}", "base")
         based = own.another(folders, f"countersign/{name}:base")
         third = await based.prepare(name, print)
         based.close()
@@ -100,7 +101,8 @@ class TestImages:
         name = new_folder(folders)
         (folders / name / "Dockerfile").write_text("ARG BASE=localhost:1/none\nFROM ${BASE}\n")
         (folders / "debian-base").write_text('echo "needs root for $1" >&2; exit 1')
-        monkeypatch.setattr(images, "LOCAL_BASE", "countersign/test-base:none")
+        for module in (images, present):
+            monkeypatch.setattr(module, "LOCAL_BASE", "countersign/test-base:none")
         with pytest.raises(Unavailable) as caught:
             await own.sandbox.prepare(name, print)
         assert caught.value.cause is Cause.IMAGE_MISSING

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pytest
 
-from adapters.sandbox import DockerSandbox
+from adapters.sandbox.sandbox import DockerSandbox
 from domain.ports import ProbeRequest
 from tests.docker_bench import HELD, IMAGES, LIMIT, LONG, Bench
 

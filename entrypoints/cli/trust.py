@@ -1,0 +1,141 @@
+"""`countersign trust`: a person pins an order that the worker can write, lists what is pinned, or takes a pin back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from adapters.config.base_rule import ResolvedBase, described, shown_url
+from adapters.config.defaults import Policies
+from adapters.config.pins import Pins
+from adapters.config.reach import Places
+from adapters.snapshot.repository import find_repository
+from domain.errors import Refused
+from domain.pins import Pin, spelled
+from entrypoints import trusting
+from entrypoints.cli import common
+from entrypoints.cli.asking import As, Json, malformed
+from entrypoints.cli.person import Agent, establish, forbidden_and_recorded
+from entrypoints.cli.person import sender as person_or_agent
+from entrypoints.names import LOCAL_SESSION
+from entrypoints.pinning import Options
+
+DEFAULT = Path(".countersign") / "order.yaml"
+Yes = Annotated[bool, typer.Option("--yes", help="With --as human:NAME, in place of a confirmation at a terminal.")]
+
+
+def trust(  # noqa: PLR0913 - a parameter an option
+    order: Annotated[
+        Path | None,
+        typer.Argument(metavar="ORDER", help=f"A file; {DEFAULT} of the repository around where none is named."),
+    ] = None,
+    *,
+    base: Annotated[str | None, typer.Option(help="The trusted tree, instead of the order's, as for verify.")] = None,
+    workspace: Annotated[Path | None, typer.Option(help="The tree that the agent changes, as for verify.")] = None,
+    part: Annotated[
+        bool, typer.Option("--part", help="The file is for todo create, subtask or edit, and no whole order.")
+    ] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List what is pinned in this project.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Take the pin of that file back.")] = False,
+    sender: As = None,
+    yes: Yes = False,
+    as_json: Json = False,
+) -> None:
+    """Trust an order as it is now: its text, the files beside it that it names, its base and its workspace.
+
+    An order that the worker can write counts only as a person has trusted it. What has changed since it was trusted is
+    shown first. Sessions' files are trusted in the same way. It takes a terminal, where the order's id is typed, or
+    --as human:NAME --yes; a process that an agent has started is refused.
+
+    Example: countersign trust .countersign/order.yaml
+    """
+    if listed:
+        _list(as_json=as_json)
+        return
+    path = order if order is not None else default_order()
+    asking = person_or_agent(sender)
+    if isinstance(asking, Agent):
+        what = f"take back the pin of {path}" if revoke else f"trust {path}"
+        raise forbidden_and_recorded(what, "trust", asking, common.open_trail(), LOCAL_SESSION)
+    if revoke:
+        _revoke(path, sender, yes=yes, as_json=as_json)
+        return
+    settings = common.settings()
+    trusting.refuse_unsigned(settings)
+    found = trusting.candidate(path, settings, Policies(settings), Options(workspace, base), part=part)
+    common.err(common.visible(_page(path, found)))
+    person = establish(found.pin.id, sender, yes, what=f"trust {path}")
+    pin = trusting.trust(found, person.actor, person.established, settings, common.open_trail())
+    if as_json:
+        common.emit_json({**_facts(pin), "checks": _commands(found), "diff": found.diff, "moved": found.moved})
+    else:
+        common.out(common.visible(f"trusted: {path}, pin {pin.digest[:12]}"))
+
+
+def default_order() -> Path:
+    """The order that `init` writes, of the repository around. Raises `Malformed` where there is none."""
+    root = find_repository(Path.cwd())
+    if root is None or not (root / DEFAULT).exists():
+        raise malformed("ORDER", f"is missing, and there is no {DEFAULT} around", "expected the file of an order")
+    found = root / DEFAULT
+    return found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found
+
+
+def _revoke(path: Path, sender: str | None, *, yes: bool, as_json: bool) -> None:
+    settings = common.settings()
+    pin = Pins(settings.state_dir).find(Places(path))
+    if pin is None:
+        raise Refused("not_pinned", f"cannot take back the pin of {path}: it has none", "countersign trust --list")
+    person = establish(pin.id, sender, yes, what=f"take back the pin of {path}")
+    trusting.revoke(pin, person.actor, person.established, settings, common.open_trail())
+    if as_json:
+        common.emit_json({**_facts(pin), "revoked": True})
+    else:
+        common.out(common.visible(f"not trusted any more: {pin.path}"))
+
+
+def _list(*, as_json: bool) -> None:
+    pins = Pins(common.settings().state_dir).all()
+    if as_json:
+        common.emit_json([_facts(pin) for pin in pins])
+        return
+    for pin in pins:
+        when = pin.at.isoformat(timespec="seconds").replace("+00:00", "Z")
+        by = f"{pin.actor} ({pin.established})"
+        common.out(common.visible(f"{pin.path}  {pin.kind} {pin.id}  pin {pin.digest[:12]}  {when}  {by}"))
+    if not pins:
+        common.out("nothing is pinned: countersign trust ORDER pins an order")
+
+
+def _facts(pin: Pin) -> dict[str, Any]:
+    """A pin as JSON has it, without the text."""
+    rule = {**pin.rule, "remote_url": shown_url(pin.rule["remote_url"])} if pin.rule else {}
+    return {
+        "pin": pin.digest,
+        **pin.model_dump(mode="json", exclude={"text", "facts"}),
+        "rule": rule,
+        **pin.facts.model_dump(mode="json"),
+    }
+
+
+def _commands(found: trusting.Candidate) -> list[str]:
+    """The commands of the checks, each once."""
+    checks = (check for order in found.orders for check in order.verification.checks)
+    return list(dict.fromkeys(check.command for check in checks))
+
+
+def _page(path: Path, found: trusting.Candidate) -> str:
+    """What is going to be trusted, for the person who does."""
+    facts = found.pin.facts
+    rows: list[tuple[str, str]] = [(found.pin.kind, f"{found.pin.id}, sha256 {facts.digest}")]
+    rows += [("base", spelled(base)) for base in dict.fromkeys(facts.bases)]
+    if found.pin.rule:
+        rows.append(("rule", described(ResolvedBase.model_validate(found.pin.rule))))
+    rows += [("workspace", workspace) for workspace in dict.fromkeys(facts.workspaces)]
+    rows += [("check", command) for command in _commands(found)]
+    rows += [("beside", f"{name}, sha256 {digest}") for name, digest in facts.files.items()]
+    rows += [("changed", what) for what in found.moved]
+    lines = [str(path), *(f"  {name:<9} {text}" for name, text in rows)]
+    return "\n".join([*lines, *([found.diff] if found.diff else [])])
