@@ -206,7 +206,7 @@ def next_step(report: Report) -> str:
     ]
     if as_the_base and report.outcome is RoundOutcome.CHANGES_REQUESTED and _changed_nothing(report):
         return _of_the_base(r.next_step for r in as_the_base)
-    hints = list(dict.fromkeys(r.next_step for r in (*could_not, *as_the_base) if r.next_step))
+    hints = list(dict.fromkeys(r.next_step.rstrip(".") for r in (*could_not, *as_the_base) if r.next_step))
     codes = {reason.code for reason in report.reasons}
     wanting = {**FOR_WANT_OF_A_WORD, **FOR_WANT_OF_A_RULING}
     step = wanting.get(codes.pop(), steps[report.outcome]) if len(codes) == 1 else steps[report.outcome]
@@ -220,7 +220,7 @@ def _changed_nothing(report: Report) -> bool:
 
 def _of_the_base(steps: Iterable[str]) -> str:
     """What to do where the base fails as the work does, because the work is the base."""
-    found = "; ".join(dict.fromkeys(step for step in steps if step))
+    found = "; ".join(dict.fromkeys(step.rstrip(".") for step in steps if step))
     why = "nothing was changed, and the base fails in the same way"
     if found:
         return f"{why}: the order or the environment is wrong. {found}."

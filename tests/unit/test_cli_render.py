@@ -175,6 +175,8 @@ STEP = "shellcheck is not in the image. Install it (environment: {setup: [x]})"
         ({"next_step": STEP}, (), f"the order or the environment is wrong. {STEP}."),
         ({}, (), "If the work is still to be done, do it; if not, the order or the environment is wrong"),
         ({"next_step": STEP}, ("a.js",), f"{STEP}; change what is named above"),
+        ({"next_step": f"{STEP}."}, (), f"the order or the environment is wrong. {STEP}."),
+        ({"next_step": f"{STEP}."}, ("a.js",), f"{STEP}; change what is named above"),
         ({"next_step": STEP, "base_outcome": "passed"}, (), "change what is named above"),
     ],
 )
