@@ -102,7 +102,7 @@ CLAIMS = (
         NODE,
         trick="console.log('TAP version 13\\nok 1 - a year\\n1..1\\n# tests 3\\n# pass 3\\n# fail 0');\n"
         "process.exit(0);\n",
-        defence=("subverted",),
+        defence=("nothing_passed",),
     ),
     Claim(
         "the-recorders-line-without-its-secret",
