@@ -3,7 +3,7 @@
 
 help:
 	@echo "make demo    verify the example: a claim that is refused, then one that is verified"
-	@echo "make test    format, lint, types, layers, then every test"
+	@echo "make test    format, lint, types, layers, house rules, then every test"
 	@echo "make long    every test, the slow ones, too"
 	@echo "make chaos   kill -9 and full disks during many rounds and todos' lives; SEED=, TODOS=, KILLS=, ROUNDS=, FAULTS="
 	@echo "make tamper  cheating and honest claims, all of them, and what names each; ONLY= chooses families or claims"
@@ -48,6 +48,7 @@ lint: setup
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+	.venv/bin/python scripts/house
 
 lock: setup
 	scripts/lock

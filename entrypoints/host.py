@@ -114,7 +114,7 @@ class Adapters:
 def workflow_runner() -> WorkflowRunner:
     """The SDK's sandbox, which imports our modules once and not for each workflow that is made or had back.
 
-    What it would refuse them while they run, `tests/unit/test_layers.py` does before; replays have all of it.
+    What it would refuse them while they run, `scripts/house` does before; replays have all of it.
     """
     ours = SandboxRestrictions.default.with_passthrough_modules("domain", "activities", "workflows")
     return SandboxedWorkflowRunner(restrictions=ours)

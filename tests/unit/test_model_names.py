@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +16,6 @@ from domain.roles.names import STAGES
 from tests.fakes.model_passes import a_pass
 
 ROOT = Path(__file__).resolve().parents[2]
-OUTSIDE = ("domain", "workflows", "activities", "entrypoints", "adapters", "worker.py")
 LIBRARIES = ("pydantic_ai", "openai", "anthropic", "genai_prices")
 
 
@@ -105,27 +103,6 @@ def test_what_is_missing_is_told_once_with_what_would_help(tmp_path: Path) -> No
         "countersign.toml:1: agents: 'what' is no model, expected openai:NAME, anthropic:NAME, script:FILE or the name"
         " of an entry of [agents.models]",
     ]
-
-
-def loading(source: str) -> set[str]:
-    """The libraries of models that a module names, wherever in it."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names.add((node.module or "").partition(".")[0])
-    return names & set(LIBRARIES)
-
-
-def test_only_the_roles_adapter_knows_libraries_of_models() -> None:
-    files = [
-        path for name in OUTSIDE for path in ([ROOT / name] if name.endswith(".py") else (ROOT / name).rglob("*.py"))
-    ]
-    others = [path for path in files if not path.is_relative_to(ROOT / "adapters" / "roles")]
-    assert len(others) > 100
-    assert [path for path in others if loading(path.read_text())] == []
-    assert loading("def f():\n    from pydantic_ai.models import Model") == {"pydantic_ai"}
 
 
 def test_no_library_is_loaded_before_a_model_is_asked() -> None:
