@@ -313,7 +313,7 @@ class EvidencePruned(Payload):
     established: Established | None = None
 
 
-class OrderTrusted(Payload):
+class OrderTrusted(Act):
     """A file that says how work is verified, as a person pinned it, or as they took the pin back.
 
     `pin` is the pin's digest, `digest` that of the file's bytes, `replaces` the pin that the file had before, empty for

@@ -1,4 +1,4 @@
-"""A pin: what a person trusted of an order's file, and what has moved since. It reads no file.
+"""A pin: what a person trusted of an order's file, what they sign of it, and what has moved since. It reads no file.
 
 An order that the worker can write is no authority by itself: it counts as far as it is what a person has pinned.
 """
@@ -6,14 +6,18 @@ An order that the worker can write is no authority by itself: it counts as far a
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Literal
 
 from domain.actors import Established
 from domain.base import Message, canonical_json, sha256_hex
 from domain.events import Actor
+from domain.fix_summary import STANDALONE
 from domain.order import Base, BaseRevision
+from domain.requests import Refusal
+from domain.signatures import LEAST_PIN_ROLE, PinAct, SignatureCheck, SignatureRecord, Signed, Statement
+from domain.signing import Permit, Wanted, judge_signed, misfits, read
 from domain.tree import Entry
 
 PinKind = Literal["order", "session", "part"]
@@ -61,11 +65,83 @@ class Pin(Message):
     """How it was established that a person trusted it."""
 
     at: datetime
+    signature: SignatureRecord | None = None
+    """Theirs, of `pin_statement`, where they have signed it."""
 
     @property
     def digest(self) -> str:
         """Names the pin by what it holds fast: the same again is the same pin, whoever trusted it when."""
         return sha256_hex(canonical_json([self.path, self.kind, self.facts.model_dump(mode="json")]))
+
+
+def pin_statement(pin: Pin, act: PinAct, reason: str) -> Wanted:
+    """Return what has to be signed to trust the file as `pin` has it, or to take that pin back.
+
+    All that decides is in it: by `Pin.digest` or in the details. A rule may name a remote with a password in its URL.
+    """
+
+    def wanted(nonce: str, expiry: datetime) -> Statement:
+        return Statement(
+            action=act,
+            session=STANDALONE,
+            todo=pin.id,
+            attempt=0,
+            order=pin.digest,
+            nonce=nonce,
+            expiry=expiry,
+            reason=reason,
+            details={
+                "path": pin.path,
+                "kind": pin.kind,
+                "text": sha256_hex(pin.text.encode()),
+                "rule": sha256_hex(canonical_json(dict(pin.rule))) if pin.rule else "",
+                "orders": dict(pin.orders),
+            },
+        )
+
+    return wanted
+
+
+def judge_pin(  # noqa: PLR0913 - what a signature is held against
+    pin: Pin,
+    act: PinAct,
+    signed: Signed,
+    check: SignatureCheck,
+    *,
+    reason: str,
+    asker: Actor,
+    nonces: Container[str],
+    now: datetime,
+) -> Permit | Refusal:
+    """Say who trusts the file as `pin` has it, or takes that pin back, or why they may not. As `judge_signed`."""
+    return judge_signed(
+        signed,
+        pin_statement(pin, act, reason),
+        check,
+        asker=asker,
+        nonces=nonces,
+        act=act.replace("_", " "),
+        least=check.acts.get(act, LEAST_PIN_ROLE[act]),
+        now=now,
+        subject="file",
+        moves=("attempt", "snapshot", "order", "details"),
+    )
+
+
+def misfit_of(pin: Pin, record: SignatureRecord) -> str:
+    """Why the signature in the pin is not of what the pin holds; empty where it is.
+
+    Whose it is has to be looked at besides. How long it could be given in is no matter any more.
+    """
+    statement = read(Signed(statement=record.statement, signature=record.signature))
+    if isinstance(statement, Refusal):
+        return statement.reason
+    expected = pin_statement(pin, "trust", statement.reason)(statement.nonce, statement.expiry)
+    wrong = misfits(statement, expected, tuple(Statement.model_fields))
+    if wrong:
+        return f"it was signed with another {wrong}"
+    as_signed = (Actor(role="human", identity=record.signer), "signed")
+    return "" if (pin.actor, pin.established) == as_signed else f"{record.signer} has signed it, and another is named"
 
 
 def digests_of(entries: Iterable[Entry]) -> dict[str, str]:

@@ -5,6 +5,7 @@ What a signature is good for is `signing`'s to say. Source: DESIGN 5, issue "Hum
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
@@ -33,6 +34,11 @@ LEAST_ROLE: dict[Command, PersonRole] = {
 
 A `return` that spends money, or names another program to run, is for owners.
 """
+
+PinAct = Literal["trust", "revoke_trust"]
+
+LEAST_PIN_ROLE: Mapping[str, PersonRole] = {"trust": "owner", "revoke_trust": "owner"}
+"""Who may pin an order's file, or take the pin back: as who may edit an order."""
 
 MOST_SIGNED = 200_000
 """Characters of a statement."""
@@ -74,7 +80,7 @@ class Signers(Message):
     """Who may sign in a session, as its creation froze it from the configuration.
 
     `allowed`: an OpenSSH allowed signers file. `roles`: of people by their principal, who are reviewers otherwise.
-    `acts`: the least role that an act asks for, where that is not `LEAST_ROLE`.
+    `acts`: the least role that an act asks for, where that is not `LEAST_ROLE` or `LEAST_PIN_ROLE`.
     """
 
     allowed: str
@@ -119,7 +125,7 @@ class SignatureCheck(Message):
 class SignatureRecord(Message):
     """A signature as it stands in the trail, complete, so that it can be checked again from there.
 
-    `signers`: who could sign then, for an act on a standalone round; those of a session are in its first row.
+    `signers`: who could sign then, for acts on standalone rounds and on pins; those of a session are in its first row.
     """
 
     statement: str

@@ -5,11 +5,13 @@ Source: DESIGN 3 and 5, issue "Human authority"; `adapters/signatures` says whos
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from domain.actors import Established
-from domain.events import Actor
+from domain.events import Actor, TrailRow
 from domain.lifecycle import PARTIES, Command
 from domain.requests import HumanRequest, Refusal, Return
 from domain.signatures import LEAST_ROLE, MOST_SIGNED, PersonRole, SignatureCheck, SignatureRecord, Signed, Statement
@@ -56,6 +58,10 @@ def statement_of(action: Command, about: About, request: HumanRequest, nonce: st
         reason=request.reason,
         details=request.model_dump(mode="json", exclude=_NOT_SAID),
     )
+
+
+Wanted = Callable[[str, datetime], Statement]
+"""What has to be signed for an act, with a nonce and an expiry."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +112,16 @@ def judge(
         return _refusal("no_signers", "nobody can sign in this session: it was created without signers", _NEW_SESSION)
     if check is None:
         raise ValueError("nobody has looked at the signature")  # a defect: `looked_at` says when to
-    if check.code:
-        return _refusal(check.code, check.reason, "sign it with a key that the session's signers have")
-    statement = read(request.signed)
-    if isinstance(statement, Refusal):
-        return statement
-    return _judged(todo, command, request, statement, check, now)
+    return judge_signed(
+        request.signed,
+        partial(statement_of, command, about_of(todo), request),
+        check,
+        asker=request.actor,
+        nonces=todo.nonces,
+        act=f"{command}{_that(request)}",
+        least=check.acts.get(command.value, _least_role(command, request)),
+        now=now,
+    )
 
 
 def established_of(request: HumanRequest) -> Established | None:
@@ -140,45 +150,70 @@ def misfits(statement: Statement, expected: Statement, fields: tuple[str, ...]) 
     return ", ".join(name for name in fields if getattr(statement, name) != getattr(expected, name))
 
 
-_OF_THE_REQUEST = ("action", "session", "todo", "reason", "details")
-_OF_THE_TODO = ("attempt", "snapshot", "order")
+_ASKED = ("action", "session", "todo", "reason", "details")
 _NEW_SESSION = "ask for it unsigned, or create the session anew once [signers] are configured"
 
 
-def _judged(
-    todo: Todo, command: Command, request: HumanRequest, said: Statement, check: SignatureCheck, now: datetime
+def judge_signed(  # noqa: PLR0913 - what a signature is held against
+    signed: Signed,
+    wanted: Wanted,
+    check: SignatureCheck,
+    *,
+    asker: Actor,
+    nonces: Container[str],
+    act: str,
+    least: PersonRole,
+    now: datetime,
+    subject: str = "todo",
+    moves: tuple[str, ...] = ("attempt", "snapshot", "order"),
 ) -> Permit | Refusal:
-    """A statement that is `check.signer`'s, held against what is asked and where the todo stands."""
-    assert request.signed is not None, "it was read"
-    expected = statement_of(command, about_of(todo), request, said.nonce, said.expiry)
-    if wrong := misfits(said, expected, _OF_THE_REQUEST):
+    """Hold a signature against what is asked, and against where the `subject` stands.
+
+    `check`: what came of looking at the signature; `nonces`: those that were used before; `act`, in words, asks for the
+    role `least`; `moves`: the fields of a statement that the subject may have otherwise by now.
+    """
+    if check.code:
+        return _refusal(check.code, check.reason, "sign it with a key that the session's signers have")
+    said = read(signed)
+    if isinstance(said, Refusal):
+        return said
+    expected = wanted(said.nonce, said.expiry)
+    again = f"look at the {subject} as it is now, and sign it again"
+    if wrong := misfits(said, expected, tuple(name for name in _ASKED if name not in moves)):
         return _mismatch(f"it was signed with another {wrong}")
-    if request.actor.role == "human" and request.actor.identity not in ("", check.signer):
-        return _mismatch(f"{check.signer} has signed it, and {request.actor.identity} asks")
+    if asker.role == "human" and asker.identity not in ("", check.signer):
+        return _mismatch(f"{check.signer} has signed it, and {asker.identity} asks")
     if not said.nonce or len(said.nonce) > LONGEST_NONCE:
         return _mismatch(f"its nonce has {len(said.nonce)} characters, from 1 to {LONGEST_NONCE} are taken")
     if said.expiry - now > LONGEST:
         return _mismatch(f"it would be good until {said.expiry.isoformat()}, more than {LONGEST.days} days from now")
     if said.expiry <= now:
-        return _refusal("signature_expired", f"it was good until {said.expiry.isoformat()}", _AGAIN)
-    if said.nonce in todo.nonces:
-        return _refusal("nonce_spent", "this signature was used before", _AGAIN)
-    if wrong := misfits(said, expected, _OF_THE_TODO):
-        return _refusal("stale_signature", f"since it was signed the todo has another {wrong}", _AGAIN)
-    least = check.acts.get(command.value, _least_role(command, request))
+        return _refusal("signature_expired", f"it was good until {said.expiry.isoformat()}", again)
+    if said.nonce in nonces:
+        return _refusal("nonce_spent", "this signature was used before", again)
+    if wrong := misfits(said, expected, moves):
+        return _refusal("stale_signature", f"since it was signed the {subject} has another {wrong}", again)
     if least == "owner" and check.role != "owner":
-        reason = f"{command}{_that(request)} is for owners, and {check.signer} is a {check.role}"
+        reason = f"{act} is for owners, and {check.signer} is a {check.role}"
         return _refusal("role_required", reason, "have an owner sign it")
     record = SignatureRecord(
-        statement=request.signed.statement,
-        signature=request.signed.signature,
+        statement=signed.statement,
+        signature=signed.signature,
         signer=check.signer,
         fingerprint=check.fingerprint,
     )
     return Permit(Actor(role="human", identity=check.signer), "signed", record, said.nonce, said.expiry)
 
 
-_AGAIN = "look at the todo as it is now, and sign it again"
+def spent_nonces(rows: Iterable[TrailRow]) -> dict[str, datetime]:
+    """Return the nonces of the signatures that the acts in `rows` were done with, and when each expires."""
+    found = {}
+    for row in rows:
+        signature = row.payload.get("signature")
+        if isinstance(signature, dict):
+            statement = Statement.model_validate_json(str(signature["statement"]))
+            found[statement.nonce] = statement.expiry
+    return found
 
 
 def spent(todo: Todo, permit: Permit, now: datetime) -> Todo:

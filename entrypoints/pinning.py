@@ -10,6 +10,7 @@ import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from adapters.config.base_rule import ResolvedBase, moved_within, refuse_rule, resolve_rule
@@ -25,6 +26,7 @@ from domain.base import sha256_hex
 from domain.errors import Malformed, Problem, Refused, Unavailable
 from domain.order import BaseRevision, Order, WrittenBase
 from domain.pins import Pin, PinnedFacts, difference, differing, moved
+from entrypoints.pin_signatures import why_invalid
 
 CHANGED = "order_changed"
 
@@ -48,12 +50,20 @@ class Options:
     workspace: Path | None = None
     base: str | None = None
     from_base: bool = False
+    signed: bool = False
+    """Whether the project takes only signed acts of people, so that the order has to be trusted with a key."""
 
-    def trust(self, path: Path | str) -> str:
+    def of(self, settings: Settings) -> Options:
+        """The same in the project that has these settings."""
+        return replace(self, signed=settings.human_acts == "signed")
+
+    def trust(self, path: Path | str, *, part: bool = False) -> str:
         """The command that trusts the order at `path` with the same options."""
         words = ["countersign", "trust", str(path)]
+        words += ["--part"] if part else []
         words += ["--base", self.base] if self.base is not None else []
         words += ["--workspace", str(self.workspace)] if self.workspace is not None else []
+        words += ["--key", "FILE"] if self.signed else []
         return shlex.join(words)
 
 
@@ -79,8 +89,8 @@ def admit_order(path: Path, settings: Settings, policy: ProjectPolicy | Policies
     Raises `Malformed`, and `Refused` (order_changed) for one that the worker can write and nobody trusted as it is.
     """
     content, note = bytes_of_order(path), ""
-    pins, places = Pins(settings.state_dir), Places(path)
-    pin = _pin_of(places, settings)
+    pins, places, options = Pins(settings.state_dir), Places(path), options.of(settings)
+    pin = _pin_of(places, settings, options)
     if pin is not None and pin.facts.digest != sha256_hex(content):
         content, note = _from_base(path, places, pin, content, options)
     if pin is None and not options.from_base and (why := why_in_reach([path], _roots(pins, []))):
@@ -195,8 +205,8 @@ def admit_stored(order: Order, order_file: str, pinned: str | None, settings: Se
     if not order_file:
         return Admitted(order)
     path = Path(order_file)
-    pins = Pins(settings.state_dir)
-    pin = _pin_of(Places(path), settings)
+    pins, options = Pins(settings.state_dir), options.of(settings)
+    pin = _pin_of(Places(path), settings, options)
     beside = beside_of([order], path)
     if pin is None:
         if why := why_in_reach([path, *_named(beside, path)], _roots(pins, [order])):
@@ -227,9 +237,8 @@ def admit_file(
 
     `part`: the file is about todos of a session that is there, which says where they are. As `admit_order`.
     """
-    pins = Pins(settings.state_dir)
-    pin = _pin_of(Places(path), settings)
-    options = Options()
+    pins, options = Pins(settings.state_dir), Options().of(settings)
+    pin = _pin_of(Places(path), settings, options)
     beside = beside_of(orders, path)
     if pin is None:
         if why := why_in_reach([path, *_named(beside, path)], _roots(pins, orders)):
@@ -255,9 +264,10 @@ def reach_of(path: Path, orders: Sequence[Order], settings: Settings) -> str:
 
 def refuse_changed(path: Path, content: bytes, settings: Settings) -> None:
     """Before it is parsed: raises `Refused` (order_changed) for a file with another text than was trusted."""
-    pin = _pin_of(Places(path), settings)
+    options = Options().of(settings)
+    pin = _pin_of(Places(path), settings, options)
     if pin is not None and pin.facts.digest != sha256_hex(content):
-        raise changed(path, pin, content, ("its text has changed",), Options())
+        raise changed(path, pin, content, ("its text has changed",), options)
 
 
 def beside_for(order: Order, beside: Mapping[str, str]) -> dict[str, str]:
@@ -270,14 +280,12 @@ def beside_for(order: Order, beside: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _pin_of(places: Places, settings: Settings) -> Pin | None:
-    """The pin of that file. Raises `Refused` (order_changed) for one that counts no more: pins are not signed."""
+def _pin_of(places: Places, settings: Settings, options: Options) -> Pin | None:
+    """The pin of that file. Raises `Refused` (order_changed) for one that does not count where only signed acts do."""
     pin = Pins(settings.state_dir).find(places)
-    if pin is not None and settings.human_acts == "signed":
-        reason = (
-            f"cannot use {places.name}: it is trusted without a signature, and [policy] human_acts takes no such act"
-        )
-        raise Refused(CHANGED, reason, "keep the order where no worker can write: there it needs no pin")
+    if pin is not None and options.signed and (why := why_invalid(pin, places, settings, datetime.now(UTC))):
+        command = replace(options, from_base=False).trust(places.given, part=pin.kind == "part")
+        raise Refused(CHANGED, f"cannot use {places.name}: {why}", f"have a signer read and trust it: {command}")
     return pin
 
 
@@ -292,7 +300,7 @@ def changed(path: Path, pin: Pin, content: bytes, what: Sequence[str], options: 
 
 def unpinned(path: Path, why: str, options: Options, *, part: bool = False) -> Refused:
     """The worker can write the file, and nobody has trusted it."""
-    command = options.trust(path) + (" --part" if part else "")
+    command = options.trust(path, part=part)
     reason = f"cannot use {path}: the worker can write it ({why}), and no person has trusted it"
     return Refused(CHANGED, reason, f"read it, then trust it as it is: {command}")
 

@@ -1,12 +1,13 @@
-"""Signs what a person asks of a todo, for every door: what is signed, with which key, and read back from files.
+"""Signs what a person asks, for every door: what is signed, with which key, and read back from files.
 
-Whether it is taken is the todo's to say (`domain.signing`).
+Whether it is taken is the todo's to say, or that of the pin (`domain.signing`).
 """
 
 from __future__ import annotations
 
 import secrets
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,7 +21,7 @@ from domain.lifecycle import Command
 from domain.read_model import TodoView
 from domain.requests import HumanRequest
 from domain.signatures import MOST_SIGNED, Signed
-from domain.signing import LONGEST, About, statement_of
+from domain.signing import LONGEST, About, Wanted, statement_of
 
 MINUTES = 10.0
 """How long a signature may be used, unless another time is asked for."""
@@ -42,6 +43,11 @@ def named(request: H) -> H:
 
 
 def statement_text(request: HumanRequest, command: Command, about: About, *, minutes: float = MINUTES) -> str:
+    """What has to be signed for `request`, as `text_to_sign` has it. Raises as that does."""
+    return text_to_sign(partial(statement_of, command, about, request), minutes=minutes)
+
+
+def text_to_sign(wanted: Wanted, *, minutes: float = MINUTES) -> str:
     """What has to be signed, to the letter and without a line end; each time with another nonce.
 
     Raises `Malformed` for what the trail would mask, or that is too long; for a time that no
@@ -51,7 +57,7 @@ def statement_text(request: HumanRequest, command: Command, about: About, *, min
     if not 0 < minutes <= longest:
         raise _malformed("minutes", f"is {minutes:g}", f"more than 0, at most {longest:g}")
     expiry = datetime.now(UTC).replace(microsecond=0) + timedelta(minutes=minutes)
-    text = statement_of(command, about, request, secrets.token_hex(_NONCE_BYTES), expiry).text
+    text = wanted(secrets.token_hex(_NONCE_BYTES), expiry).text
     if len(text) > MOST_SIGNED:
         raise _malformed("statement", f"has {len(text)} characters", f"at most {MOST_SIGNED}")
     if KNOWN.text(text) != text:

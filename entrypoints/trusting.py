@@ -13,6 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from pydantic import JsonValue
+
 from adapters.config.base_rule import ResolvedBase, resolve_rule
 from adapters.config.defaults import Policies, ProjectPolicy
 from adapters.config.order_file import bytes_of_order, load_order
@@ -22,12 +24,15 @@ from adapters.config.session_file import bytes_of_session, describes_session, lo
 from adapters.config.settings import Settings
 from adapters.config.todo_file import parts_in
 from domain.actors import Established
+from domain.base import sha256_hex
 from domain.errors import Malformed, Problem, Refused
 from domain.events import Action, Actor, TrailEntry
 from domain.order import Order
 from domain.pins import Pin, PinKind, difference, moved, spelled
 from domain.ports import Trail
+from domain.signatures import SignatureRecord
 from entrypoints.names import LOCAL_SESSION
+from entrypoints.pin_signatures import why_invalid
 from entrypoints.pinning import Options, beside_of, facts_of
 
 NOBODY = Actor(role="unattributed")
@@ -115,6 +120,10 @@ def _candidate(
             expected="expected another name",
         )
         raise Malformed([what]) from error
+    before = Pins(settings.state_dir).find(places)
+    now = datetime.now(UTC)
+    if before is not None and settings.human_acts == "signed" and why_invalid(before, places, settings, now):
+        before = None
     facts = facts_of(content, () if kind == "part" else orders, beside_of(orders, path))
     pin = Pin(
         path=str(places.name),
@@ -125,43 +134,65 @@ def _candidate(
         text=content.decode("utf-8", "replace"),
         orders={} if kind == "part" else {order.id: order.digest for order in orders},
         actor=NOBODY,
-        at=datetime.now(UTC),
+        at=now,
     )
-    return Candidate(pin, orders, Pins(settings.state_dir).find(places))
+    return Candidate(pin, orders, before)
 
 
-def refuse_unsigned(settings: Settings) -> None:
-    """Refuse to pin anything where the project takes only signed acts of people. Raises `Refused`."""
-    if settings.human_acts == "signed":
-        raise Refused(
-            "signature_required",
-            "cannot trust it: the project takes only signed acts of people ([policy] human_acts), and pins have none",
-            "keep the order where no worker can write, such as a folder of your own: there it needs no pin",
-        )
+@dataclass(frozen=True)
+class Consent:
+    """Who does it, at what time, and why. `record`: their signature, None without one."""
+
+    actor: Actor
+    established: Established
+    at: datetime
+    reason: str = ""
+    record: SignatureRecord | None = None
 
 
-def trust(found: Candidate, actor: Actor, established: Established, settings: Settings, trail: Trail) -> Pin:
-    """Record it, then pin it. Raises `Unavailable`."""
-    pin = found.pin.model_copy(update={"actor": actor, "established": established, "at": datetime.now(UTC)})
-    _record(trail, "order_trusted", pin, actor, established, found.before.digest if found.before else "")
+def trust(found: Candidate, by: Consent, settings: Settings, trail: Trail) -> Pin:
+    """Record it, then pin it. Raises `Unavailable`, and `Refused` (nonce_spent) as `_record` does."""
+    known = {"actor": by.actor, "established": by.established, "at": by.at, "signature": by.record}
+    pin = found.pin.model_copy(update=known)
+    _record(trail, "order_trusted", pin, by, found.before.digest if found.before else "")
     Pins(settings.state_dir).put(pin)
     return pin
 
 
-def revoke(pin: Pin, actor: Actor, established: Established, settings: Settings, trail: Trail) -> None:
-    """Take the pin back, then record it: one that does not count any more without a row is the safer half."""
+def revoke(pin: Pin, by: Consent, settings: Settings, trail: Trail) -> None:
+    """Take the pin back, then record it: one that does not count any more without a row is the safer half.
+
+    Raises as `trust` does.
+    """
     Pins(settings.state_dir).remove(pin)
-    _record(trail, "order_trust_revoked", pin, actor, established)
+    _record(trail, "order_trust_revoked", pin, by)
 
 
-def _record(trail: Trail, action: Action, pin: Pin, actor: Actor, established: Established, replaces: str = "") -> None:
+def _record(trail: Trail, action: Action, pin: Pin, by: Consent, replaces: str = "") -> None:
+    """Append the row. Of two that are made with one signature at once the trail stores one: the other is refused."""
+    signed: dict[str, JsonValue] = {}
+    if by.record is not None:
+        signed = {"signature": by.record.model_dump(mode="json", exclude_none=True)}
+    key = sha256_hex(by.record.statement.encode())[:_KEY_CHARACTERS] if by.record is not None else str(uuid.uuid4())
+    try:
+        _append(trail, action, pin, by, key, {"replaces": replaces, **signed})
+    except ValueError as error:
+        if by.record is None:
+            raise
+        raise Refused("nonce_spent", "this signature is used at the same time", "sign it again") from error
+
+
+_KEY_CHARACTERS = 32
+
+
+def _append(trail: Trail, action: Action, pin: Pin, by: Consent, key: str, more: dict[str, JsonValue]) -> None:
     trail.append(
         TrailEntry(
-            workflow_id=f"trust/{uuid.uuid4()}",
+            workflow_id=f"trust/{key}",
             ordinal=1,
             session=LOCAL_SESSION,
             todo_id=pin.id,
-            actor=actor,
+            actor=by.actor,
             action=action,
             payload={
                 "pin": pin.digest,
@@ -170,9 +201,10 @@ def _record(trail: Trail, action: Action, pin: Pin, actor: Actor, established: E
                 "digest": pin.facts.digest,
                 "bases": list(dict.fromkeys(map(spelled, pin.facts.bases)))[:SHOWN],
                 "workspaces": list(dict.fromkeys(pin.facts.workspaces))[:SHOWN],
-                "established": established,
-                "replaces": replaces,
+                "established": by.established,
+                "reason": by.reason,
+                **more,
             },
-            timestamp=datetime.now(UTC),
+            timestamp=by.at,
         )
     )

@@ -18,11 +18,11 @@ from adapters.config.yaml_document import Document
 from adapters.signatures.allowed import Line, lines_of, text_of
 from domain.errors import Malformed, Problem
 from domain.fields import quoted
-from domain.signatures import LEAST_ROLE, PersonRole, Signers
+from domain.signatures import LEAST_PIN_ROLE, LEAST_ROLE, PersonRole, Signers
 
 VARIABLE = f"{PREFIX}SIGNERS_FILE"
 MOST_BYTES = 256 * 1024
-_USUAL = {command.value: role for command, role in LEAST_ROLE.items()}
+_USUAL: dict[str, PersonRole] = {**{command.value: role for command, role in LEAST_ROLE.items()}, **LEAST_PIN_ROLE}
 
 
 def load_signers(settings: Settings, files: Iterable[Configured] = ()) -> Signers | None:

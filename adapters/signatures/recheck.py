@@ -1,8 +1,8 @@
 """Checks again, from a trail's rows alone, the signatures that stand in them; `ssh-keygen` does the cryptography.
 
 That a row is what was written is the chain's to prove (`adapters/trail`). Here it is seen that the row's person has
-signed it: by the signers that the session began with (of a standalone round, those in the row), for that act on that
-todo, in time, and no signature twice.
+signed it: by the signers that the session began with (of a standalone round or a pin, those in the row), for that act
+on that todo or pin, in time, and no signature twice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from domain.events import Action, TrailFault
 from domain.fix_summary import STANDALONE
 from domain.lifecycle import TRANSITIONS
 from domain.requests import Refusal
-from domain.signatures import SignatureCheck, SignatureRecord, Signed, Signers, Statement
+from domain.signatures import PinAct, SignatureCheck, SignatureRecord, Signed, Signers, Statement
 from domain.signing import read
 
 CREATED: Action = "session_created"
@@ -35,6 +35,8 @@ _COMMANDS: dict[str, frozenset[str]] = {}
 for _key, _found in TRANSITIONS.items():
     _COMMANDS[_found.event] = _COMMANDS.get(_found.event, frozenset()) | {_key[1].value}
 _COMMANDS["noted"] |= {"reject"}  # one that the caps allow no more
+_PIN_ACTS: dict[Action, PinAct] = {"order_trusted": "trust", "order_trust_revoked": "revoke_trust"}
+_COMMANDS |= {action: frozenset({act}) for action, act in _PIN_ACTS.items()}
 
 
 class Recheck:
@@ -115,6 +117,8 @@ class Recheck:
             found.append(f"its signature is for {said.session}/{said.todo}")
         if said.expiry <= at:
             found.append(f"its signature was good until {said.expiry.isoformat()}")
+        if row["action"] in _PIN_ACTS and _of_pin(said) != tuple(row["payload"].get(name) for name in _OF_PIN):
+            found.append("its signature is for another pin")
         return [*found, *self._twice(row, said)]
 
     def _twice(self, row: Mapping[str, Any], said: Statement) -> list[str]:
@@ -124,6 +128,14 @@ class Recheck:
 
     def _fault(self, row: Mapping[str, Any], what: str) -> None:
         self.faults.append(TrailFault(session=row["session"], sequence=row["sequence"], what=what))
+
+
+_OF_PIN = ("pin", "path", "kind")
+
+
+def _of_pin(said: Statement) -> tuple[object, ...]:
+    """What was signed of a pin, as `_OF_PIN` has it of a row."""
+    return said.order, said.details.get("path"), said.details.get("kind")
 
 
 def _moment(value: object) -> datetime:

@@ -6,7 +6,6 @@ of it; a newer round ends what waits of an older one. Source: issue "Who holds t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
@@ -25,7 +24,8 @@ from domain.messages import RoundRecord, RoundResult
 from domain.read_model import TodoView
 from domain.requests import AddNote, Answer, Approve, Changed, Override, Refusal, Reject
 from domain.safeguards import Clock
-from domain.signatures import SignatureCheck, Signers, Statement
+from domain.signatures import SignatureCheck, Signers
+from domain.signing import spent_nonces
 from domain.status import TodoStatus
 from domain.todo import Admitted, Todo
 
@@ -195,7 +195,7 @@ def _todo(view: TodoView, record: RoundRecord, rows: tuple[TrailRow, ...], signe
         feedback=view.feedback,
         flag=view.flag,
         signers=signers,
-        nonces=_nonces(rows),
+        nonces=spent_nonces(rows),
     )
     not_passed, all_passed = passed(record)
     result = RoundResult(decision=record.decision, report="", not_passed=not_passed, passed=all_passed)
@@ -341,15 +341,4 @@ def _refusals(rows: Iterable[TrailRow]) -> dict[str, int]:
             found[f"{row.actor}|{said.get('command')}|{said.get('code')}|{digest}"] = (
                 count if isinstance(count, int) else 1
             )
-    return found
-
-
-def _nonces(rows: Iterable[TrailRow]) -> dict[str, datetime]:
-    """Of the signatures that acts of this todo were done with."""
-    found = {}
-    for row in rows:
-        signature = row.payload.get("signature")
-        if isinstance(signature, dict):
-            statement = Statement.model_validate(json.loads(str(signature["statement"])))
-            found[statement.nonce] = statement.expiry
     return found

@@ -15,10 +15,11 @@ from domain.base import canonical_json
 from domain.lifecycle import Command
 from domain.read_model import TodoView
 from domain.requests import Answer, Changed, HumanRequest
+from domain.signatures import Signed
 from entrypoints import standalone
 from entrypoints.cli import asking, common, person
 from entrypoints.cli.asking import malformed
-from entrypoints.cli.human_options import Human
+from entrypoints.cli.human_options import Human, Signing
 from entrypoints.cli.output import one_line
 from entrypoints.imports import without_collecting
 from entrypoints.standalone import ROUNDS
@@ -115,10 +116,9 @@ def _unsigned(name: str, command: Command, request: R, human: Human) -> R:
 
 def _signed(view: TodoView, command: Command, request: R, human: Human) -> R:
     """With the signature that was made by hand, else with one of the key."""
-    if human.statement is not None and human.signature is not None:
-        given = _signing().envelope(_file("--statement", human.statement), _file("--signature", human.signature))
+    if (given := by_hand(human)) is not None:
         return _named(request.model_copy(update={"signed": given}), human)
-    signed: R = _signing().sign(request, command, _signing().about_of(view), _file("--key", Path(human.key)))
+    signed: R = _signing().sign(request, command, _signing().about_of(view), existing_file("--key", Path(human.key)))
     return _named(signed, human)
 
 
@@ -128,7 +128,18 @@ def _named(request: R, human: Human) -> R:
     return named
 
 
-def _file(option: str, path: Path) -> Path:
+def by_hand(asked: Signing) -> Signed | None:
+    """What was signed by hand, None where nothing was. Raises `Malformed`."""
+    if asked.statement is None or asked.signature is None:
+        return None
+    found: Signed = _signing().envelope(
+        existing_file("--statement", asked.statement), existing_file("--signature", asked.signature)
+    )
+    return found
+
+
+def existing_file(option: str, path: Path) -> Path:
+    """The path that `option` names. Raises `Malformed` where there is no such file."""
     if not path.is_file():
         raise malformed(option, f"there is no file {common.visible(str(path))}", "expected the path of one")
     return path

@@ -1,6 +1,7 @@
 """The options that every command of a person has: who asks and why, of what they saw, as a trial, signed with what.
 
-A command takes them as one parameter, of the kind `Asked`, or `Human` where it asks a todo and can be signed.
+A command takes them as one parameter, of the kind `Asked`, `Signing` where it can be signed, or `Human` where it asks a
+todo and can be signed.
 """
 
 from __future__ import annotations
@@ -67,15 +68,52 @@ SignatureFile = Annotated[
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Who asks what of whom, beside what it is."""
+class Acting:
+    """Who acts, and why."""
 
     reason: Reason = ""
     sender: As = None
-    expected_version: Version = None
-    dry_run: DryRun = False
     yes: Yes = False
     as_json: Json = False
+
+
+@dataclass(frozen=True)
+class Signing(Acting):
+    """The same, signed with what."""
+
+    key: Key = ""
+    print_statement: PrintStatement = False
+    statement: StatementFile = None
+    signature: SignatureFile = None
+
+    def __post_init__(self) -> None:
+        """Refuse what does not go together. Raises `Malformed`."""
+        if (self.statement is None) is not (self.signature is None):
+            raise malformed("--statement", "comes with --signature", "expected both files, or neither")
+        given = self.ways
+        if len(given) > 1:
+            raise malformed(given[0], f"is given with {given[1]}", "expected one of them")
+        if self.as_json and self.print_statement:
+            raise malformed("--json", "is given with --print-statement", "expected the text alone, as it is signed")
+
+    @property
+    def ways(self) -> list[str]:
+        """Of the options that say what becomes of the signature those that are given."""
+        ways = {"--print-statement": self.print_statement, "--statement": self.statement is not None}
+        return [name for name, is_given in ways.items() if is_given]
+
+    @property
+    def signs(self) -> bool:
+        """Whether what is asked is signed: by a key, or by hand."""
+        return bool(self.key) or self.signature is not None
+
+
+@dataclass(frozen=True)
+class Asked(Acting):
+    """Who asks what of whom, beside what it is."""
+
+    expected_version: Version = None
+    dry_run: DryRun = False
 
     def who(self, role: Role = "unattributed") -> Sender:
         """Who asks. Raises `Malformed` for somebody who is nobody."""
@@ -94,15 +132,11 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Human(Asked):
+class Human(Signing, Asked):
     """The same of a todo: on which tree, and signed with what."""
 
     snapshot: Snapshot = ""
-    key: Key = ""
-    print_statement: PrintStatement = False
     print_signature: PrintSignature = False
-    statement: StatementFile = None
-    signature: SignatureFile = None
 
     def __post_init__(self) -> None:
         """Refuse what does not go together. Raises `Malformed`."""
@@ -111,27 +145,16 @@ class Human(Asked):
             raise malformed(
                 "--snapshot", "is no digest of a tree", "expected 64 hexadecimal digits, as todo show --json has"
             )
-        if (self.statement is None) is not (self.signature is None):
-            raise malformed("--statement", "comes with --signature", "expected both files, or neither")
-        ways = {
-            "--print-statement": self.print_statement,
-            "--print-signature": self.print_signature,
-            "--statement": self.statement is not None,
-        }
-        given = [name for name, is_given in ways.items() if is_given]
-        if len(given) > 1:
-            raise malformed(given[0], f"is given with {given[1]}", "expected one of them")
+        super().__post_init__()
         if self.print_signature and not self.key:
             raise malformed("--print-signature", "is given without a key", f"expected --key FILE, or {KEY_VARIABLE}")
         if self.dry_run and (self.print_statement or self.print_signature):
-            raise malformed("--dry-run", f"is given with {given[0]}, which sends nothing", "expected one of them")
-        if self.as_json and self.print_statement:
-            raise malformed("--json", "is given with --print-statement", "expected the text alone, as it is signed")
+            raise malformed("--dry-run", f"is given with {self.ways[0]}, which sends nothing", "expected one of them")
 
     @property
-    def signs(self) -> bool:
-        """Whether what is asked is signed: by a key, or by hand."""
-        return bool(self.key) or self.signature is not None
+    def ways(self) -> list[str]:
+        """See `Signing`."""
+        return [*super().ways, *(["--print-signature"] if self.print_signature else [])]
 
     def request(self, kind: type[R], /, **what: Any) -> R:
         """The same, of the tree that was looked at."""
@@ -139,10 +162,10 @@ class Human(Asked):
 
 
 def of_a_person(command: Callable[..., None]) -> Callable[..., None]:
-    """`command`, whose parameter of the kind `Asked` or `Human` becomes that many options."""
+    """`command`, whose parameter of the kind `Asked`, `Signing` or `Human` becomes that many options."""
     signature = inspect.signature(command, eval_str=True)
     hints = {name: one.annotation for name, one in signature.parameters.items()}
-    place, kind = next((name, hint) for name, hint in hints.items() if hint in (Asked, Human))
+    place, kind = next((name, hint) for name, hint in hints.items() if hint in (Asked, Signing, Human))
     options = get_type_hints(kind, include_extras=True)
     spread = [
         inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=options[one.name])

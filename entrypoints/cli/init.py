@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,10 +23,10 @@ from domain.errors import Cause, Malformed, Problem, Refused, Unavailable, Works
 from domain.order import BaseRevision, Order
 from entrypoints.cli import common
 from entrypoints.cli.person import at_a_terminal, marks, present
-from entrypoints.pinning import reach_of
+from entrypoints.pinning import Options, reach_of
 from entrypoints.state_dir import prepare_state_dir
 from entrypoints.stores import build_trail
-from entrypoints.trusting import candidate_of_text, trust
+from entrypoints.trusting import Consent, candidate_of_text, trust
 
 FOLDER, NAME = ".countersign", "order.yaml"
 
@@ -68,7 +69,7 @@ def init(
     if as_json:
         common.emit_json({**_facts(file, plan, order.resolved_base), "pinned": pinned})
     else:
-        common.out(common.visible(_page(file, plan, paths, pinned)))
+        common.out(common.visible(_page(file, plan, paths, pinned, Options().of(settings))))
 
 
 def _pinned(file: Path, content: bytes, order: Order, settings: Settings) -> bool:
@@ -80,7 +81,7 @@ def _pinned(file: Path, content: bytes, order: Order, settings: Settings) -> boo
         _refuse_state_within(one.state_dir, Path(order.workspace))
         prepare_state_dir(one.state_dir)
         found = candidate_of_text(file, content, order, one)
-        trust(found, person.actor, person.established, one, build_trail(one))
+        trust(found, Consent(person.actor, person.established, datetime.now(UTC)), one, build_trail(one))
     return True
 
 
@@ -135,7 +136,7 @@ def _facts(file: Path, plan: Plan, base: str | BaseRevision) -> dict[str, Any]:
     }
 
 
-def _page(file: Path, plan: Plan, paths: Paths, pinned: bool | None) -> str:
+def _page(file: Path, plan: Plan, paths: Paths, pinned: bool | None, options: Options) -> str:
     """What was written, and what to do next. `pinned`: None where the worker cannot write the order."""
     rows = [("language", plan.language), ("image", plan.image)]
     rows.append(("base", f"{paths.revision or paths.base} ({paths.because})"))
@@ -146,9 +147,10 @@ def _page(file: Path, plan: Plan, paths: Paths, pinned: bool | None) -> str:
     shown = os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
     lines = [f"wrote {shown}", "", *(f"  {name:<9} {text}" for name, text in rows), ""]
     if pinned is not None:
-        lines.append("pinned: as it is now it decides" if pinned else "not pinned: nobody has trusted it yet")
+        why = "it takes a signature ([policy] human_acts)" if options.signed else "nobody has trusted it yet"
+        lines.append("pinned: as it is now it decides" if pinned else f"not pinned: {why}")
     lines.append("next: say in it what the agent was asked to do, then run")
-    lines += [f"  countersign trust {shown}"] if pinned is not None else []
+    lines += [f"  {options.trust(shown)}"] if pinned is not None else []
     return "\n".join([*lines, f"  countersign verify {shown}"])
 
 

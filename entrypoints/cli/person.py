@@ -109,6 +109,17 @@ def forbidden(what: str, who: Agent, recorded: str = "") -> Refused:
 def forbidden_and_recorded(what: str, command: str, who: Agent, trail: Trail, session: str) -> Refused:
     """Return the refusal of an act that no workflow takes, once its row is in the trail. Raises `Unavailable`."""
     why = forbidden(what, who)
+    record_refusal(command, why, who.actor, trail, session, {"marks": list(who.marks)})
+    return why
+
+
+def record_refusal(
+    command: str, why: Refused, actor: Actor, trail: Trail, session: str, known: Mapping[str, JsonValue]
+) -> None:
+    """Record the refusal of an act that no workflow takes, with what else is `known` of who asks.
+
+    Raises `Unavailable`.
+    """
     payload: dict[str, JsonValue] = {"command": command, "code": why.code, "reason": why.reason, "count": 1}
     trail.append(
         TrailEntry(
@@ -116,13 +127,12 @@ def forbidden_and_recorded(what: str, command: str, who: Agent, trail: Trail, se
             ordinal=1,
             session=session,
             todo_id="",
-            actor=who.actor,
+            actor=actor,
             action="refused",
-            payload={**payload, "marks": list(who.marks)},
+            payload={**payload, **known},
             timestamp=datetime.now(UTC),
         )
     )
-    return why
 
 
 def by_agent(request: H, who: Agent) -> H:

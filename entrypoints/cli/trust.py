@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,27 +13,33 @@ from adapters.config.base_rule import ResolvedBase, described, shown_url
 from adapters.config.defaults import Policies
 from adapters.config.pins import Pins
 from adapters.config.reach import Places
+from adapters.signatures.signing import sign_text
 from adapters.snapshot.repository import find_repository
 from domain.errors import Refused
-from domain.pins import Pin, spelled
-from entrypoints import trusting
-from entrypoints.cli import common
-from entrypoints.cli.asking import As, Json, malformed
-from entrypoints.cli.person import Agent, establish, forbidden_and_recorded
-from entrypoints.cli.person import sender as person_or_agent
+from domain.pins import Pin, pin_statement, spelled
+from domain.requests import Refusal
+from domain.signatures import PinAct
+from entrypoints import pin_signatures, trusting
+from entrypoints.cli import common, person
+from entrypoints.cli.asking import malformed, sender_of
+from entrypoints.cli.human import by_hand, existing_file
+from entrypoints.cli.human_options import Signing, of_a_person
 from entrypoints.names import LOCAL_SESSION
 from entrypoints.pinning import Options
+from entrypoints.signing import text_to_sign
+from entrypoints.trusting import Consent
 
 DEFAULT = Path(".countersign") / "order.yaml"
-Yes = Annotated[bool, typer.Option("--yes", help="With --as human:NAME, in place of a confirmation at a terminal.")]
 
 
-def trust(  # noqa: PLR0913 - a parameter an option
+@of_a_person
+def trust(
     order: Annotated[
         Path | None,
         typer.Argument(metavar="ORDER", help=f"A file; {DEFAULT} of the repository around where none is named."),
     ] = None,
     *,
+    asked: Signing,
     base: Annotated[str | None, typer.Option(help="The trusted tree, instead of the order's, as for verify.")] = None,
     workspace: Annotated[Path | None, typer.Option(help="The tree that the agent changes, as for verify.")] = None,
     part: Annotated[
@@ -39,36 +47,38 @@ def trust(  # noqa: PLR0913 - a parameter an option
     ] = False,
     listed: Annotated[bool, typer.Option("--list", help="List what is pinned in this project.")] = False,
     revoke: Annotated[bool, typer.Option("--revoke", help="Take the pin of that file back.")] = False,
-    sender: As = None,
-    yes: Yes = False,
-    as_json: Json = False,
 ) -> None:
     """Trust an order as it is now: its text, the files beside it that it names, its base and its workspace.
 
     An order that the worker can write counts only as a person has trusted it. What has changed since it was trusted is
     shown first. Sessions' files are trusted in the same way. It takes a terminal, where the order's id is typed, or
-    --as human:NAME --yes; a process that an agent has started is refused.
+    --as human:NAME --yes, or a signature; a process that an agent has started is refused. Where the project takes only
+    signed acts of people, it takes a signature of an owner, and the pin counts as long as that is good.
 
     Example: countersign trust .countersign/order.yaml
     """
     if listed:
-        _list(as_json=as_json)
+        _list(as_json=asked.as_json)
         return
     path = order if order is not None else default_order()
-    asking = person_or_agent(sender)
-    if isinstance(asking, Agent):
-        what = f"take back the pin of {path}" if revoke else f"trust {path}"
-        raise forbidden_and_recorded(what, "trust", asking, common.open_trail(), LOCAL_SESSION)
+    what = f"take back the pin of {path}" if revoke else f"trust {path}"
+    if not asked.print_statement:
+        asking = person.sender(asked.sender)
+        if isinstance(asking, person.Agent):
+            raise person.forbidden_and_recorded(what, "trust", asking, common.open_trail(), LOCAL_SESSION)
+        if not asked.signs:
+            person.refuse_unsigned(what)
     if revoke:
-        _revoke(path, sender, yes=yes, as_json=as_json)
+        _revoke(path, asked, what)
         return
     settings = common.settings()
-    trusting.refuse_unsigned(settings)
     found = trusting.candidate(path, settings, Policies(settings), Options(workspace, base), part=part)
     common.err(common.visible(_page(path, found)))
-    person = establish(found.pin.id, sender, yes, what=f"trust {path}")
-    pin = trusting.trust(found, person.actor, person.established, settings, common.open_trail())
-    if as_json:
+    by = _by(found.pin, "trust", asked, what)
+    if by is None:
+        return
+    pin = trusting.trust(found, by, settings, common.open_trail())
+    if asked.as_json:
         common.emit_json({**_facts(pin), "checks": _commands(found), "diff": found.diff, "moved": found.moved})
     else:
         common.out(common.visible(f"trusted: {path}, pin {pin.digest[:12]}"))
@@ -83,14 +93,44 @@ def default_order() -> Path:
     return found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found
 
 
-def _revoke(path: Path, sender: str | None, *, yes: bool, as_json: bool) -> None:
+def _by(pin: Pin, act: PinAct, asked: Signing, what: str) -> Consent | None:
+    """Who does it, once they are established, or have signed it; None where the statement was to be printed.
+
+    A signature that is not good for it is refused, and recorded. Raises `Refused`, `Malformed`, `Unavailable`.
+    """
+    if asked.print_statement:
+        sys.stdout.write(text_to_sign(pin_statement(pin, act, asked.reason)))
+        return None
+    if not asked.signs:
+        who = person.establish(pin.id, asked.sender, asked.yes, what=what)
+        return Consent(who.actor, who.established, datetime.now(UTC), asked.reason)
+    signed = by_hand(asked)
+    if signed is None:
+        signed = sign_text(text_to_sign(pin_statement(pin, act, asked.reason)), existing_file("--key", Path(asked.key)))
+    asker = sender_of(asked.sender, "unattributed").actor
+    named = asker.model_copy(update={"role": "human"}) if asked.sender else asker
+    trail, now = common.open_trail(), datetime.now(UTC)
+    found, check = pin_signatures.judge(
+        pin, act, signed, reason=asked.reason, asker=named, settings=common.settings(), trail=trail, now=now
+    )
+    if isinstance(found, Refusal):
+        why = Refused(found.code, f"cannot {what}: {found.reason}", found.next_step)
+        known = {"signer": check.signer, "fingerprint": check.fingerprint} if check is not None else {}
+        person.record_refusal("trust", why, asker, trail, LOCAL_SESSION, known)
+        raise why
+    return Consent(found.actor, "signed", now, asked.reason, found.record)
+
+
+def _revoke(path: Path, asked: Signing, what: str) -> None:
     settings = common.settings()
     pin = Pins(settings.state_dir).find(Places(path))
     if pin is None:
         raise Refused("not_pinned", f"cannot take back the pin of {path}: it has none", "countersign trust --list")
-    person = establish(pin.id, sender, yes, what=f"take back the pin of {path}")
-    trusting.revoke(pin, person.actor, person.established, settings, common.open_trail())
-    if as_json:
+    by = _by(pin, "revoke_trust", asked, what)
+    if by is None:
+        return
+    trusting.revoke(pin, by, settings, common.open_trail())
+    if asked.as_json:
         common.emit_json({**_facts(pin), "revoked": True})
     else:
         common.out(common.visible(f"not trusted any more: {pin.path}"))
@@ -114,7 +154,7 @@ def _facts(pin: Pin) -> dict[str, Any]:
     rule = {**pin.rule, "remote_url": shown_url(pin.rule["remote_url"])} if pin.rule else {}
     return {
         "pin": pin.digest,
-        **pin.model_dump(mode="json", exclude={"text", "facts"}),
+        **pin.model_dump(mode="json", exclude={"text", "facts", "signature"}),
         "rule": rule,
         **pin.facts.model_dump(mode="json"),
     }

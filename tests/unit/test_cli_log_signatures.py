@@ -12,6 +12,7 @@ import pytest
 from domain.base import sha256_hex
 from domain.events import Actor, TrailEntry
 from domain.lifecycle import Command
+from domain.pins import Pin, PinnedFacts, pin_statement
 from domain.requests import Approve
 from domain.signatures import SignatureRecord
 from domain.signing import About, statement_of
@@ -88,3 +89,43 @@ def test_without_ssh_keygen_they_are_unproven(
         found = json.loads(result.stdout)
         assert (result.exit_code, found["signatures"], found["unchecked"], found["faults"]) == (3, 0, 1, [])
         assert result.stderr.startswith("unproven: 1 signature, for ssh-keygen is not there")
+
+
+PINNED = Pin(
+    path="/p/order.yaml",
+    id="wo-p",
+    facts=PinnedFacts(digest="d" * 64),
+    text="id: wo-p\n",
+    actor=Actor(role="human", identity=WHO),
+    at=NOON,
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({}, ""),
+        ({"action": "order_trust_revoked"}, "its signature is for trust"),
+        ({"todo": "wo-q"}, "its signature is for local/wo-p"),
+        ({"pin": "e" * 64}, "its signature is for another pin"),
+        ({"path": "/q/order.yaml"}, "its signature is for another pin"),
+        ({"kind": "session"}, "its signature is for another pin"),
+    ],
+)
+def test_a_row_of_a_signed_pin_is_checked_again(memory: Memory, key: Key, changes: dict[str, str], fault: str) -> None:
+    text = pin_statement(PINNED, "trust", "")("n1", NOON + timedelta(minutes=5)).text
+    signers = signers_of(key.line(WHO))
+    record = SignatureRecord(statement=text, signature=key.signs(text).signature, signer=WHO, signers=signers)
+    row = {"action": "order_trusted", "todo": PINNED.id, "pin": PINNED.digest, "path": PINNED.path, "kind": PINNED.kind}
+    row |= changes
+    action, todo = row.pop("action"), row.pop("todo")
+    payload = {**row, "digest": "d" * 64, "bases": [], "workspaces": [], "established": "signed"}
+    entry = TrailEntry(
+        workflow_id="trust/1", ordinal=1, session="local", todo_id=todo, actor=PINNED.actor, action=action,
+        payload={**payload, "signature": record.model_dump(mode="json")}, timestamp=NOON,
+    )  # fmt: skip
+    MemoryTrail(memory).append(entry)
+    result = run("verify", "--json")
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["signatures"]) == (1 if fault else 0, 1)
+    assert [one["what"] for one in found["faults"]] == ([fault] if fault else [])

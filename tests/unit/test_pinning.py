@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,16 @@ from domain.events import Actor, TrailEntry
 from domain.pins import MOST_DIFF_LINES, Pin, difference, moved
 from entrypoints.pinning import Admitted, Options, admit_file, admit_order, admit_stored
 from entrypoints.planning import admitted_session
-from entrypoints.trusting import candidate, refuse_unsigned, revoke, trust
+from entrypoints.trusting import Consent, candidate, revoke, trust
 from tests.fakes.trail import MemoryTrail
 from tests.unit.test_survey_base import commit, repository
 
 ANN = Actor(role="unattributed", identity="ann")
 CHECK = {"name": "tests", "command": "python -m pytest -q tests"}
+
+
+def consent() -> Consent:
+    return Consent(ANN, "said", datetime.now(UTC))
 
 
 @dataclass
@@ -55,7 +60,7 @@ class Project:
 
     def trust(self, path: Path | None = None, *, part: bool = False, **options: Any) -> Pin:
         found = candidate(path or self.order, self.settings, NO_POLICY, Options(**options), part=part)
-        return trust(found, ANN, "said", self.settings, self.trail)
+        return trust(found, consent(), self.settings, self.trail)
 
     def admit(self, path: Path | None = None, **options: Any) -> Admitted:
         return admit_order(path or self.order, self.settings, NO_POLICY, Options(**options))
@@ -101,7 +106,7 @@ def test_a_pin_is_for_its_owner_alone_and_recorded_first(project: Project) -> No
 
 
 def test_a_pin_that_is_taken_back_counts_no_more(project: Project) -> None:
-    revoke(project.trust(), ANN, "said", project.settings, project.trail)
+    revoke(project.trust(), consent(), project.settings, project.trail)
     assert "no person has trusted it" in project.refused().reason
     assert [row.action for row in project.trail.rows()] == ["order_trusted", "order_trust_revoked"]
     assert problems(TrailEntry.model_validate(list(project.trail.rows())[1].model_dump())) == ()
@@ -379,7 +384,7 @@ def test_a_stored_order_counts_as_the_pin_that_it_was_verified_by(project: Proje
         again("", weaker)
     with pytest.raises(Refused, match="its workspace is"):
         again(pin.digest, stored.model_copy(update={"workspace": "/elsewhere"}))
-    revoke(pin, ANN, "said", project.settings, project.trail)
+    revoke(pin, consent(), project.settings, project.trail)
     with pytest.raises(Refused, match="no person has trusted it"):
         again(pin.digest)
 
@@ -455,9 +460,9 @@ def test_a_pin_is_named_by_what_it_holds_fast(project: Project) -> None:
 def test_where_only_signed_acts_count_a_pin_without_a_signature_is_none(project: Project) -> None:
     project.trust()
     project.settings = project.settings.model_copy(update={"human_acts": "signed"})
-    assert "without a signature" in project.refused().reason
-    with pytest.raises(Refused, match="signature_required"):
-        refuse_unsigned(project.settings)
+    refused = project.refused()
+    assert "without a signature" in refused.reason
+    assert refused.next_step.endswith(f"countersign trust {project.order} --key FILE")
 
 
 def test_a_difference_is_cut_and_a_huge_one_not_made() -> None:
