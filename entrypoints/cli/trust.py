@@ -36,7 +36,9 @@ DEFAULT = Path(".countersign") / "order.yaml"
 def trust(
     order: Annotated[
         Path | None,
-        typer.Argument(metavar="ORDER", help=f"A file; {DEFAULT} of the repository around where none is named."),
+        typer.Argument(
+            metavar="ORDER", help=f"A file; {DEFAULT} of the repository around, or of this folder, by default."
+        ),
     ] = None,
     *,
     asked: Signing,
@@ -85,9 +87,9 @@ def trust(
 
 
 def default_order() -> Path:
-    """The order that `init` writes, of the repository around. Raises `Malformed` where there is none."""
-    root = find_repository(Path.cwd())
-    if root is None or not (root / DEFAULT).exists():
+    """The order that `init` writes: of the repository around, else of this folder. Raises `Malformed` without one."""
+    root = find_repository(Path.cwd()) or Path.cwd()
+    if not (root / DEFAULT).exists():
         raise malformed("ORDER", f"is missing, and there is no {DEFAULT} around", "expected the file of an order")
     found = root / DEFAULT
     return found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found

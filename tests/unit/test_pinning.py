@@ -22,6 +22,7 @@ from domain.errors import Malformed, Refused
 from domain.event_kinds import problems
 from domain.events import Actor, TrailEntry
 from domain.pins import MOST_DIFF_LINES, Pin, difference, moved
+from entrypoints.cli.trust import default_order
 from entrypoints.pinning import Admitted, Options, admit_file, admit_order, admit_stored
 from entrypoints.planning import admitted_session
 from entrypoints.trusting import Consent, candidate, revoke, trust
@@ -269,6 +270,20 @@ def test_another_state_directory_has_no_pins(project: Project, tmp_path: Path) -
     moved_away = project.settings.model_copy(update={"state_dir": tmp_path / "fresh"})
     with pytest.raises(Refused, match="no person has trusted it"):
         admit_order(project.order, moved_away, NO_POLICY, Options())
+
+
+def test_where_no_order_is_named_it_is_the_one_that_init_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for root in (tmp_path, repository(tmp_path / "repository")):
+        monkeypatch.chdir(root)
+        with pytest.raises(Malformed, match="ORDER: is missing"):
+            default_order()
+        order = root / ".countersign/order.yaml"
+        order.parent.mkdir()
+        order.touch()
+        assert default_order() == Path(".countersign/order.yaml")
+    (root / "src").mkdir()
+    monkeypatch.chdir(root / "src")
+    assert default_order() == order
 
 
 def test_a_pin_that_cannot_be_read_is_no_pin_and_says_so(project: Project) -> None:
