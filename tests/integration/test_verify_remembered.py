@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from datetime import datetime
 from pathlib import Path
@@ -81,6 +82,9 @@ def test_the_same_work_is_answered_at_once_until_something_changes(project: Proj
 
 @pytest.mark.slow
 def test_no_container_is_made_and_no_host_is_needed(project: Project, engine: APIClient) -> None:
+    socket = project.root / "engine.sock"
+    socket.symlink_to(os.environ.get("DOCKER_HOST", "").removeprefix("unix://") or "/var/run/docker.sock")
+    project.environment["DOCKER_HOST"] = f"unix://{socket}"
     order = project.order(id="wo-quiet", verification=CHECKS)
     asked(project, order, 0)
     assert project.run("down").returncode == 0
@@ -88,9 +92,13 @@ def test_no_container_is_made_and_no_host_is_needed(project: Project, engine: AP
     assert asked(project, order, 0)["remembered"]["attempt"] == 1
     assert containers(engine, since) == []
     assert project.run("status").returncode == 5, "no host was started for it"
-    gone = project.run("verify", order, DOCKER_HOST="unix:///nowhere/docker.sock")
+    socket.unlink()
+    gone = project.run("verify", order)
     assert gone.returncode == 3
     assert "cannot be asked which images it has" in gone.stderr
+    elsewhere = project.run("verify", order, DOCKER_HOST="unix:///nowhere/docker.sock")
+    assert elsewhere.returncode == 3
+    assert "other variables decide: DOCKER_HOST" in elsewhere.stderr
 
 
 @pytest.mark.slow
