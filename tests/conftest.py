@@ -14,6 +14,7 @@ from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]  
 from domain.actors import agent_marks
 from entrypoints.cli import person
 from tests import acting  # noqa: F401 - it reads the environment before the marks are taken out of it
+from tests.examples import SEARCH
 from tests.postgres import Cluster
 
 # Tests act as people, also where an agent runs them: what is tested of agents' marks, a test sets.
@@ -22,10 +23,10 @@ for mark in agent_marks(os.environ):
 
 # How long an example takes by the clock is the machine's business: what has to be quick has a test that says so.
 clockless: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
-hypothesis.settings.register_profile("same", derandomize=True, **clockless)
+hypothesis.settings.register_profile("same", derandomize=True, max_examples=25, **clockless)
 hypothesis.settings.register_profile("search", **clockless)
-# `make long` looks for new examples, `make test` has the same each time
-hypothesis.settings.load_profile("search" if "COUNTERSIGN_SEARCH" in os.environ else "same")
+# `make long` looks for new examples, a hundred each, `make test` has the same few each time
+hypothesis.settings.load_profile("search" if SEARCH else "same")
 
 
 @pytest.fixture(scope="session")

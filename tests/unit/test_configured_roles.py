@@ -20,6 +20,7 @@ HEAVY = ("pydantic_ai", "openai", "anthropic", "genai_prices", "jinja2", "seleni
 IDLE = f"""
 import asyncio, sys
 import entrypoints.cli.app, entrypoints.cli.verify, entrypoints.cli.doctor, entrypoints.host, worker
+import activities.roles, adapters.roles.prices, adapters.roles.providers, adapters.roles.runtime
 from adapters.config.settings import load_settings
 from entrypoints.roles import ConfiguredRoles
 from tests.fakes.evidence import MemoryStore

@@ -1,9 +1,7 @@
-"""What a name of the configuration means, what is missing for it, and that nothing is loaded before it is needed."""
+"""What a name of the configuration means and what is missing for it."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +12,6 @@ from domain.errors import Malformed
 from domain.roles.agents import Agents
 from domain.roles.names import STAGES
 from tests.fakes.model_passes import a_pass
-
-ROOT = Path(__file__).resolve().parents[2]
-LIBRARIES = ("pydantic_ai", "openai", "anthropic", "genai_prices")
 
 
 def agents(model: str | None, **more: Any) -> Agents:
@@ -103,11 +98,3 @@ def test_what_is_missing_is_told_once_with_what_would_help(tmp_path: Path) -> No
         "countersign.toml:1: agents: 'what' is no model, expected openai:NAME, anthropic:NAME, script:FILE or the name"
         " of an entry of [agents.models]",
     ]
-
-
-def test_no_library_is_loaded_before_a_model_is_asked() -> None:
-    loads = "import sys, adapters.roles.runtime, adapters.roles.providers, adapters.roles.prices, activities.roles"
-    shows = f"print([name for name in {LIBRARIES} if name in sys.modules])"
-    command = [sys.executable, "-c", f"{loads}; import entrypoints.cli.app, entrypoints.host; {shows}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.stdout.strip(), done.returncode) == ("[]", 0), done.stderr

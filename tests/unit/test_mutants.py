@@ -13,6 +13,7 @@ from domain.mutation.edits import edited
 from domain.mutation.mutants import MAX_MUTANTS, MAX_SOURCE_BYTES, mutants
 from domain.mutation.python_faults import python_faults
 from domain.mutation.token_faults import LANGUAGES, token_faults
+from tests.examples import examples
 
 
 def in_python(source: str, *lines: int) -> set[str]:
@@ -244,7 +245,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(PIECES, max_size=30).map("".join), st.sampled_from([".py", *LANGUAGES]), st.integers(0, 9))
 def test_whatever_it_is_given_an_edit_is_inside_and_changes_its_line(source: str, suffix: str, seed: int) -> None:
     data = source.encode()

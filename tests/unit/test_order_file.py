@@ -26,6 +26,7 @@ from adapters.config.yaml_document import Document
 from domain.criteria import CRITERION_TYPES
 from domain.errors import Malformed
 from domain.order import BaseRevision, Order
+from tests.examples import examples
 
 EXAMPLE = Path(__file__).parents[1] / "data" / "orders" / "contract_example.yaml"
 MINIMAL = "content: do it\nbase: base\nworkspace: work\n"
@@ -797,7 +798,7 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(source=SOURCES, suffix=st.sampled_from([".yaml", ".json"]))
 def test_any_bytes_give_an_order_or_are_malformed(folder: Path, source: bytes, suffix: str) -> None:
     path = folder / f"order{suffix}"
@@ -809,7 +810,7 @@ def test_any_bytes_give_an_order_or_are_malformed(folder: Path, source: bytes, s
         assert len(str(error).splitlines()) == len(error.problems)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(field=st.sampled_from(sorted(Order.model_fields)), value=VALUES)
 def test_any_value_of_any_field_gives_an_order_or_is_malformed(folder: Path, field: str, value: object) -> None:
     path = folder / "values.json"

@@ -17,6 +17,7 @@ from adapters.config.settings import Settings, load_settings
 from adapters.config.worker_written import refuse_authority_within
 from domain.errors import Malformed
 from entrypoints.host_state import shown
+from tests.examples import examples
 
 MIB = 1024 * 1024
 
@@ -422,7 +423,9 @@ class TestTheFile:
             | {"deployment", "build_id", "model", "agents", "signers_file", "notifications"}
         )
 
-    @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+    @settings(
+        max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    )
     @given(
         source=st.binary(max_size=200)
         | st.lists(

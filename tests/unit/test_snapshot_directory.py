@@ -134,7 +134,7 @@ def test_refuses_a_huge_sparse_file_without_reading_it(tmp_path: Path) -> None:
 
 def test_does_not_crash_on_folders_without_end(tmp_path: Path) -> None:
     descriptor = os.open(tmp_path, os.O_RDONLY)
-    for _ in range(3000):
+    for _ in range(1500):  # deeper than Python recurses
         os.mkdir("d", dir_fd=descriptor)
         below = os.open("d", os.O_RDONLY, dir_fd=descriptor)
         os.close(descriptor)

@@ -279,7 +279,7 @@ print(frozen.head_bytes, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - be
 
 
 def test_a_large_file_is_never_whole_in_memory(project: Project, tmp_path: Path) -> None:
-    size = 200 * 2**20
+    size = 64 * 2**20
     with (project.work / "large").open("wb") as file:
         file.truncate(size)
     command = [sys.executable, "-c", FREEZE_AND_MEASURE, str(project.work), str(project.base), str(tmp_path / "store")]

@@ -17,6 +17,7 @@ from domain.base import sha256_hex
 from domain.messages import FreezeInput, ScopeInput, ScopeResult
 from domain.order import Scope
 from domain.tree import Commit, Entry
+from tests.examples import examples
 from tests.fakes.evidence import MemoryStore
 from tests.frozen_trees import PATIENT_SECONDS, TREE, Watched, call, refused, stored, tools_of, usual_tools
 
@@ -215,7 +216,7 @@ CONTENTS = st.dictionaries(NAMES, TARGETS | st.binary(max_size=4), min_size=1, m
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(contents=CONTENTS, path=PATHS)
 def test_no_path_reads_what_is_not_in_the_manifest(contents: dict[str, bytes | str], path: str) -> None:
     store = Watched()

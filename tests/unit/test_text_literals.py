@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from domain.mutation.edits import edited
 from domain.mutation.text_literals import text_edits
 from domain.mutation.text_tokens import LANGUAGES
+from tests.examples import examples
 
 SEED = 3
 
@@ -338,7 +339,7 @@ PIECES += (
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(
     st.sampled_from([*sorted(LANGUAGES), ".sh", ".bats", ".py"]),
     st.lists(st.sampled_from(PIECES), max_size=30).map("".join),
