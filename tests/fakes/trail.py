@@ -6,11 +6,13 @@ import threading
 import uuid
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from adapters.trail import chain, proof, views
 from adapters.trail.heads import Head
 from domain.errors import Unavailable
-from domain.events import EVERYTHING, RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
+from domain.events import EVERYTHING, Action, Actor, RowFilter, TrailCheck, TrailEntry, TrailRef, TrailRow
 from domain.read_model import TABLES, Difference, State, Table, View, differences, fold
 
 
@@ -99,6 +101,27 @@ class MemoryTrail:
     def _trouble(self) -> None:
         if self.memory.trouble:
             raise self.memory.trouble
+
+
+NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
+
+
+def local_entry(
+    todo: str, ordinal: int, action: Action, actor: Actor, attempt: int, payload: dict[str, Any], **more: Any
+) -> TrailEntry:
+    """The row `ordinal` of `local/TODO`, so many seconds after `NOON`."""
+    return TrailEntry(
+        workflow_id="w",
+        ordinal=ordinal,
+        session="local",
+        todo_id=todo,
+        attempt=attempt,
+        actor=actor,
+        action=action,
+        payload=payload,
+        timestamp=NOON + timedelta(seconds=ordinal),
+        **more,
+    )
 
 
 def _is_wanted(row: TrailRow, wanted: RowFilter) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from tests.integration.conftest import Project
-from tests.unit.test_base_names import commit
+from tests.unit.test_snapshot_commits import commit
 from tests.unit.test_snapshot_revision import git
 
 RULE = "merge-base with origin/main"

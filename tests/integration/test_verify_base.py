@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.integration.conftest import Project, make_project
-from tests.unit.test_base_names import commit, forge_history
+from tests.unit.test_base_names import forge_history
+from tests.unit.test_snapshot_commits import commit
 from tests.unit.test_snapshot_revision import git
 
 

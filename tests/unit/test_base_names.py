@@ -16,12 +16,8 @@ from adapters.snapshot.ancestry import Ancestry
 from adapters.snapshot.naming import resolve_commit, small_objects
 from adapters.snapshot.references import References, Unresolved
 from domain.errors import Cause, Unavailable
+from tests.unit.test_snapshot_commits import commit
 from tests.unit.test_snapshot_revision import git
-
-
-def commit(root: Path, message: str) -> str:
-    git(root, "commit", "--quiet", "--allow-empty", "--message", message)
-    return git(root, "rev-parse", "HEAD")
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from adapters.config import base_rule
 from adapters.config.base_rule import Moved, ResolvedBase, moved_within, resolve_rule, shown_url
 from adapters.snapshot.references import Unresolved
 from domain.errors import Unavailable
-from tests.unit.test_base_names import commit, forge_history
+from tests.unit.test_base_names import forge_history
+from tests.unit.test_snapshot_commits import commit
 from tests.unit.test_snapshot_revision import git
 
 RULE = "merge-base with origin/main"

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from domain.authority import Rejection
 from domain.decision import Facts, Policy, RoundOutcome, decide
-from domain.events import HARNESS, SYSTEM, Actor, TrailEntry
+from domain.events import HARNESS, SYSTEM, Actor
 from domain.messages import Frozen, RoundInput
 from domain.read_model import standing
 from domain.status import ReviewStatus, TodoStatus
 from entrypoints.human_verdicts import ROWS, by_attempt, feedback_of, human_verdict, rejections
-from tests.fakes.trail import MemoryTrail
+from tests.fakes.trail import MemoryTrail, local_entry
 from tests.model.todos import order
 
-NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 ANN = Actor(role="human", identity="ann")
 BOB = Actor(role="unattributed", identity="bob")
 ORDER, HEAD, BASE = "1" * 64, "2" * 64, "3" * 64
@@ -32,20 +30,7 @@ class Local:
 
     def row(self, action: Any, actor: Actor, attempt: int, payload: dict[str, Any], **more: Any) -> None:
         self._rows += 1
-        self.trail.append(
-            TrailEntry(
-                workflow_id="w",
-                ordinal=self._rows,
-                session="local",
-                todo_id="t",
-                attempt=attempt,
-                actor=actor,
-                action=action,
-                payload=payload,
-                timestamp=NOON + timedelta(seconds=self._rows),
-                **more,
-            )
-        )
+        self.trail.append(local_entry("t", self._rows, action, actor, attempt, payload, **more))
 
     def round(self, attempt: int, head: str = HEAD, order_digest: str = ORDER, base: str = BASE) -> None:
         """A round on these trees that a person has to decide about."""

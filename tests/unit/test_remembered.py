@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,14 @@ from domain.authority import Authority
 from domain.checks import CheckResult, Outcome
 from domain.decision import Decision, Reason, RoundOutcome
 from domain.errors import Cause, Unavailable
-from domain.events import HARNESS, SYSTEM, Action, Actor, TrailEntry
+from domain.events import HARNESS, SYSTEM, Actor
 from domain.messages import Image, RoundInput, RoundRecord, ScopeResult
 from domain.report import Report, build
 from domain.scope import ScopeReport
 from entrypoints.remembered import Forgotten, Memory, request_of, trees_now
 from tests.fakes.evidence import MemoryStore
-from tests.fakes.trail import MemoryTrail
+from tests.fakes.trail import NOON, MemoryTrail, local_entry
 
-NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 ORDER = """\
 id: wo-a
 content: some work
@@ -112,20 +111,7 @@ class Project:
 
     def row(self, action: Any, attempt: int, payload: dict[str, Any], actor: Actor = SYSTEM) -> None:
         self.rows += 1
-        known: Action = action
-        self.trail.append(
-            TrailEntry(
-                workflow_id="w",
-                ordinal=self.rows,
-                session="local",
-                todo_id="wo-a",
-                attempt=attempt,
-                actor=actor,
-                action=known,
-                payload=payload,
-                timestamp=NOON + timedelta(seconds=self.rows),
-            )
-        )
+        self.trail.append(local_entry("wo-a", self.rows, action, actor, attempt, payload))
 
 
 @pytest.fixture
